@@ -67,7 +67,7 @@ def deeper(schedule: Schedule, values: Collection[str], by: int) -> Changed:
     texts, fits = [], True
     for memory, more in needs.items():
         there = schedule.machine.memories.by_name.get(memory)
-        free = math.inf if there is None else there.capacity - _end(schedule, memory)
+        free = math.inf if there is None else there.available - _end(schedule, memory)
         fits = fits and more <= free
         lack = "" if more <= free else f", {max(0, free)} are free"
         texts.append(f"{more} {UNITS[memory]} more{lack}")
@@ -137,7 +137,7 @@ def _with_slots(schedule: Schedule, wanted: Callable[[int], int], what: str) -> 
 
 def _lacking(changed: Schedule, schedule: Schedule) -> str:
     """Say which memories a changed schedule overruns that the schedule before did not."""
-    rooms = {name: memory.capacity for name, memory in schedule.machine.memories.by_name.items()}
+    rooms = {name: memory.available for name, memory in schedule.machine.memories.by_name.items()}
     taken = {memory: _end(changed, memory) for memory in rooms}
     return "; ".join(
         f"{taken[memory]} {UNITS[memory]}, of {room}"

@@ -301,7 +301,19 @@ class Occupancy:
         if registers is not None:
             for place in self._groups:
                 found[place] += round(registers.reserve.value)
+            kept = 0 if registers.product is None else registers.product.value
+            for product in self._products():
+                found[f"registers of {self._home[product]}"] += kept
         return dict(found)
+
+    def _products(self) -> Iterator[str]:
+        """Yield the products that leave their results in registers."""
+        schedule = self._schedule
+        for operation in schedule.loop.operations if schedule.rules == "issue" else ():
+            cost, result = schedule.machine.cost(operation), operation.result
+            accumulates = cost.asynchronous and schedule.machine.units[cost.steps[0].unit].in_order
+            if accumulates and result is not None and result.memory == "registers":
+                yield operation.name
 
     def report(self, cycles: float, live: Mapping[str, int] | None = None) -> dict[str, Occupied]:
         """Return how full everything was, by the keys of `series`, and the register file.
@@ -332,7 +344,7 @@ class Occupancy:
     def _capacity(self, place: str) -> int | None:
         registers, memories = self._schedule.machine.registers, self._schedule.machine.memories
         if place in memories.by_name:
-            return memories.by_name[place].capacity
+            return memories.by_name[place].available
         if place not in self._groups:
             return 0 if memories.by_name else None
         given = self._groups[place].registers
@@ -371,7 +383,7 @@ class Occupancy:
                 if value.memory == memory and value.address is not None
             ]
             loose += 0 if fixed else self.always().get(memory, 0)
-            found[memory] = _covered([*taken, *fixed]) + loose
+            found[memory] = _covered([*taken, *fixed]) + _beside(storage) + loose
         return found
 
 
@@ -412,6 +424,24 @@ def _covered(intervals: Iterable[tuple[int, int]]) -> int:
         total += max(0, end - max(begin, reached))
         reached = max(reached, end)
     return total
+
+
+def _beside(storage: Iterable[Storage]) -> int:
+    """Return the columns for second halves of lanes where another value has all of them.
+
+    No view of a tile of all lanes begins there, so that a kernel needs further columns for them.
+    """
+    places = [
+        (address, address + s.size, half)
+        for s in storage
+        for address, half in zip(s.addresses, s.halves or (None,) * s.slots, strict=False)
+    ]
+    return _covered(
+        (max(begin, low), min(end, high))
+        for begin, end, half in places
+        for low, high, other in places
+        if half == 1 and other is None and begin < high and low < end
+    )
 
 
 def _sums(start: int, changes: Mapping[float, Fraction]) -> Iterator[tuple[float, float]]:

@@ -194,11 +194,14 @@ OFFERED |= {
 }
 
 
-def _kernel_range(*bounds: Any) -> Any:
+def _kernel_range(*bounds: Any, **_hints: Any) -> Any:
     """Count with values, as loops of kernels do, where a kernel is what calls."""
     if running.machine is None or running.constant:
         return builtins.range(*(int(bound) for bound in bounds))
     return (Array(n, INT32) for n in builtins.range(*(int(bound) for bound in bounds)))
+
+
+OFFERED["range"] = _kernel_range
 
 
 def _of_values(plain: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -34,6 +34,7 @@ def test_schedule_round_trip_keeps_every_byte(attention_schedule: twill.Schedule
     [
         "paper_example",
         "hopper_h100",
+        "hopper_h100_ptxas",
         "hopper_h200",
         "blackwell_b200",
         "blackwell_b200_polynomial",

@@ -43,8 +43,8 @@ def reduction(combine: str, lanes: int) -> Operation:
 
 def test_every_packaged_machine_loads_and_is_listed() -> None:
     assert packaged_machines() == [
-        "blackwell_b200", "blackwell_b200_polynomial", "ddg", "hopper_h100", "hopper_h200",
-        "paper_example",
+        "blackwell_b200", "blackwell_b200_polynomial", "ddg", "hopper_h100", "hopper_h100_ptxas",
+        "hopper_h200", "paper_example",
     ]  # fmt: skip
     for name in packaged_machines():
         assert twill.Machine.named(name).name == name

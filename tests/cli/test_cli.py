@@ -187,8 +187,8 @@ def test_compare(schedule_file: str) -> None:
 def test_lists() -> None:
     machines = json.loads(call(*TWILL, "machine", "list", "--json").stdout)["machines"]
     assert [entry["name"] for entry in machines] == [
-        "blackwell_b200", "blackwell_b200_polynomial", "ddg", "hopper_h100", "hopper_h200",
-        "paper_example",
+        "blackwell_b200", "blackwell_b200_polynomial", "ddg", "hopper_h100", "hopper_h100_ptxas",
+        "hopper_h200", "paper_example",
     ]  # fmt: skip
     loops = json.loads(call(*TWILL, "loop", "list", "--json").stdout)["loops"]
     names = [entry["name"] for entry in loops]

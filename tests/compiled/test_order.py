@@ -153,6 +153,25 @@ gl.warp_specialize([(compute, ())], [], [])
     ]
 
 
+@pytest.mark.parametrize(("bounds", "written_out"), [
+    ("n", False), ("2, n", False), ("0, n, 2", False), ("a, b + 128, 64", False),
+    ("a, a + 128, n", False), ("4", True), ("1, 4", True), ("a, a + 128", True),
+    ("a * 2, a * 2 + 128, 64", True), ("one", True), ("two", False),
+])  # fmt: skip
+def test_loops_whose_iterations_the_text_counts(bounds: str, written_out: bool) -> None:
+    text = f"""
+def compute(a, b, n):
+    one = 1
+    two = 1
+    two += n
+    for i in tl.range({bounds}):
+        mbarrier.wait(a, 0)
+
+gl.warp_specialize([(compute, ())], [], [])
+"""
+    assert read_roles(text)[0].loops[0].written_out == written_out
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

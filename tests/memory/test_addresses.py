@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -89,6 +89,51 @@ def test_halves_stand_side_by_side_and_those_of_one_side_do_not() -> None:
     tied = [Buffer(128, 1, 1, halved=True, side=0)] * 2
     assert pack(tied, apart, 255) is None
     assert pack(tied, apart, 256) is not None
+
+
+def test_packing_of_halves_is_right_about_every_small_case() -> None:
+    """Columns are enumerated; a second half of lanes is none of a tile that takes them all."""
+    generator = random.Random(1)
+    answers = []
+    for case in range(200):
+        buffers = [
+            Buffer(generator.randint(1, 3), 1, 1, halved=generator.random() < 0.6)
+            for _ in range(generator.randint(3, 4))
+        ]
+        pairs = [
+            p for p in itertools.combinations(range(len(buffers)), 2) if generator.random() < 0.5
+        ]
+        capacity = generator.randint(3, 5)
+        places = [
+            [
+                Range(address, buffer.size, half)
+                for address in range(capacity - buffer.size + 1)
+                for half in ((0, 1) if buffer.halved else (None,))
+            ]
+            for buffer in buffers
+        ]
+        expected = any(_allowed(ranges, pairs) for ranges in itertools.product(*places))
+        placed = pack(buffers, frozenset(pairs), capacity)
+        assert (placed is not None) == expected, case
+        assert placed is None or _allowed([ranges[0] for ranges in placed], pairs)
+        answers.append(expected)
+    assert 50 < sum(answers) < 150
+
+
+def _allowed(ranges: Sequence[Range], pairs: list[tuple[int, int]]) -> bool:
+    """Whether ranges that meet share no cell, and no second half lies in a tile of all lanes."""
+    cells = [
+        {
+            (column, lanes)
+            for column in range(r.address, r.address + r.size)
+            for lanes in ((0, 1) if r.half is None else (r.half,))
+        }
+        for r in ranges
+    ]
+    each = [(r.half, cell) for r, taken in zip(ranges, cells, strict=True) for cell in taken]
+    whole = {cell for half, cell in each if half is None}
+    second = {cell for half, cell in each if half == 1}
+    return not whole & second and not any(cells[a] & cells[b] for a, b in pairs)
 
 
 # -- allocation against enumeration ---------------------------------------------------------------

@@ -212,7 +212,9 @@ class _Draw:
         smem = max(needed("smem", lambda tile: tile.bytes) + more * SLOT, SLOT)
         tensor = TensorMemory.model_validate(tmem_of(1))
         tmem = max(needed("tmem", tensor.slot_size) + columns, 32)
-        return {"smem": smem_of(smem), "tmem": tmem_of(tmem)}
+        aside = self.seed % 3 * SLOT // 2  # of bytes that there are beside
+        shared = {**smem_of(smem + aside), "set_aside": quantity(aside, "bytes") if aside else None}
+        return {"smem": shared, "tmem": tmem_of(tmem)}
 
     def _file(self, loop: twill.Loop) -> dict[str, Any]:
         """Return a file that gives groups hardly what an operation needs, or enough."""
@@ -239,6 +241,7 @@ class _Draw:
             "warps": quantity(4),
             "launch": self.random.choice([None, quantity(8)]),
             "reserve": quantity(reserve),
+            "product": quantity(self.seed % 4) if self.seed % 4 else None,
         }
 
 
@@ -279,6 +282,6 @@ def _tight(loop: twill.Loop, machine: twill.Machine) -> bool:
         tiles = [o.result for o in loop.operations if o.result and o.result.memory == memory]
         tiles += [i.tile for i in loop.invariants if i.tile.memory == memory]
         sizes = [facts.slot_size(tile) for tile in tiles]
-        if sizes and sum(sizes) <= facts.capacity < sum(sizes) + max(sizes):
+        if sizes and sum(sizes) <= facts.available < sum(sizes) + max(sizes):
             return True
     return False

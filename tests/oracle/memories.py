@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model_helper import Literal
 
 from tests.oracle.facts import Facts, Op
-from tests.oracle.packing import HALVES, Block, packed
+from tests.oracle.packing import HALVES, Block, available, packed
 from tests.oracle.registers import Linear
 from twill.artifacts.hardware import SharedMemory, TensorMemory
 from twill.artifacts.loop import Tile
@@ -100,7 +100,7 @@ class Memory:
             alive = self._alive(one, other, one.read)
             model.add(taken >= one.slots).only_enforce_if(alive)
             total += taken * one.block.size
-        room = self.facts.capacity * (HALVES if self.name == "tmem" else 1)
+        room = available(self.facts) * (HALVES if self.name == "tmem" else 1)
         model.add(total <= room).only_enforce_if(*other.present)
 
     def _most(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
+from ortools.sat.python.cp_model_helper import Literal
 
 from twill.artifacts.hardware import SharedMemory, TensorMemory
 
@@ -51,7 +52,7 @@ def packed(
     Undecided
         If the effort did not suffice.
     """
-    capacity = memory.capacity
+    capacity = available(memory)
     every = [*values, *((block, 1) for block in fixed)]
     if any(_extent(memory, block) > capacity for block, _ in every):
         return False
@@ -65,9 +66,10 @@ def packed(
         for one, other in itertools.combinations(slots, 2):
             _apart(model, one, other)
     for a, b in itertools.combinations(range(len(every)), 2):
-        if (a, b) in meet or b >= len(values):
-            for one, other in itertools.product(places[a], places[b]):
-                _apart(model, one, other)
+        together = (a, b) not in meet and b < len(values)
+        for one, other in itertools.product(places[a], places[b]):
+            if not together or (one.half is None) != (other.half is None):
+                _apart(model, one, other, together=together)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = effort
@@ -75,6 +77,13 @@ def packed(
     if status == cp_model.UNKNOWN:
         raise Undecided
     return status != cp_model.INFEASIBLE
+
+
+def available(memory: SharedMemory | TensorMemory) -> int:
+    """Return the bytes or columns for values: what is set aside of SMEM is not."""
+    if isinstance(memory, SharedMemory) and memory.set_aside is not None:
+        return memory.capacity - memory.set_aside.value
+    return memory.capacity
 
 
 def _extent(memory: SharedMemory | TensorMemory, block: Block) -> int:
@@ -93,7 +102,7 @@ def _grain(memory: SharedMemory | TensorMemory, block: Block) -> int:
 def _rectangle(
     model: cp_model.CpModel, memory: SharedMemory | TensorMemory, block: Block
 ) -> _Rectangle:
-    grain, extent, capacity = _grain(memory, block), _extent(memory, block), memory.capacity
+    grain, extent, capacity = _grain(memory, block), _extent(memory, block), available(memory)
     place = model.new_int_var(0, (capacity - extent) // grain, "")
     address = model.new_int_var(0, capacity, "")
     model.add(address == place * grain)
@@ -101,13 +110,18 @@ def _rectangle(
     return _Rectangle(address, extent, half)
 
 
-def _apart(model: cp_model.CpModel, one: _Rectangle, other: _Rectangle) -> None:
+def _apart(
+    model: cp_model.CpModel, one: _Rectangle, other: _Rectangle, *, together: bool = False
+) -> None:
+    """Keep two slots apart; `together`: the first half of the lanes may be that of all of them."""
     before, after = model.new_bool_var(""), model.new_bool_var("")
     model.add(one.address + one.extent <= other.address).only_enforce_if(before)
     model.add(other.address + other.extent <= one.address).only_enforce_if(after)
-    ways = [before, after]
+    ways: list[Literal] = [before, after]
     if one.half is not None and other.half is not None:
         aside = model.new_bool_var("")
         model.add(one.half + other.half == 1).only_enforce_if(aside)
         ways.append(aside)
+    if together:
+        ways += [half.Not() for half in (one.half, other.half) if half is not None]
     model.add_bool_or(ways)

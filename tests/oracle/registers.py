@@ -50,7 +50,7 @@ def state_registers(system: System, file: Registers) -> list[cp_model.IntVar]:
     """State that what is live fits; return the registers per thread allocated to each group."""
     allocated = _allocations(system, file)
     held = [*_working_sets(system), *_values(system)]
-    kept = [_invariants(system, g) + int(file.reserve.value) for g in range(len(allocated))]
+    kept = [_invariants(system, g) + _kept(system, file, g) for g in range(len(allocated))]
     issues = [Moment(op) for op in system.given.ops]
     for at in dict.fromkeys([*issues, *(entry.begin for entry in held)]):
         live: list[Linear] = [
@@ -105,6 +105,13 @@ def _invariants(system: System, g: int) -> Linear:
             system.model.add_implication(system.on[user.index][g], here)
         total += here * invariant.tile.registers_each(users[0].threads)
     return total
+
+
+def _kept(system: System, file: Registers, g: int) -> Linear:
+    """Return what a group keeps: for addresses, and for each product that it has the result of."""
+    each = 0 if file.product is None else file.product.value
+    products = [op for op in system.given.ops if op.in_order and op.registers]
+    return int(file.reserve.value) + sum(each * system.on[op.index][g] for op in products)
 
 
 def _working_sets(system: System) -> list[Held]:

@@ -127,6 +127,7 @@ BROKEN: dict[str, Callable[..., Any]] = {
     "blocks": lambda *_: 1,
     "allocation": lambda file, _: file.least,
     "room": lambda _, allocated: allocated,
+    "accumulates": never,
     "pool": plenty,
 }
 """Every rule, and a wrong one that allows more."""

@@ -181,6 +181,37 @@ def test_a_memory_that_the_machine_lacks_is_exceeded_from_its_first_byte() -> No
     assert occupied(ideal, 8)[1]["smem"].capacity is None
 
 
+def test_registers_are_kept_for_each_product_that_leaves_its_result_there() -> None:
+    operations = [
+        op("a", "TC", 10, registers=4, asynchronous=True),
+        op("b", "TC", 10, registers=8, asynchronous=True),
+        op("c", "TC", 10, memory="smem", asynchronous=True),
+    ]
+    machine = small_machine({"TC": 1}, groups=((4, 1),), in_order=("TC",), registers=64, reserve=2)
+    file = machine.registers
+    assert file is not None
+    kept = file.model_copy(update={"product": file.step.model_copy(update={"value": 5})})
+    made = unsolved(small_loop(operations), machine, {"all": [Issue(operation=n) for n in "abc"]})
+    for registers, always in ((file, 2), (kept, 2 + 2 * 5)):
+        changed = machine.model_copy(update={"registers": registers})
+        report = occupied(made.model_copy(update={"machine": changed}), 1)[1]
+        assert report["registers of all"].always == always
+
+
+@pytest.mark.parametrize(("half", "address", "columns"), [(0, 0, 32), (1, 0, 64), (1, 24, 64)])
+def test_a_second_half_of_lanes_needs_columns_beside_those_of_a_tile_that_takes_all(
+    half: int, address: int, columns: int
+) -> None:
+    schedule = chain(elementwise=False)
+    places = [("a", 0, ()), ("b", address, (half,))]
+    tiles = tuple(
+        Storage(value=value, memory="tmem", slots=1, size=32, addresses=(begin,), halves=halves)
+        for value, begin, halves in places
+    )
+    _, report = occupied(schedule.model_copy(update={"storage": (*tiles, schedule.storage[2])}), 1)
+    assert report["tmem"].allocated == columns
+
+
 # -- values that are read piece by piece ------------------------------------------------------
 
 

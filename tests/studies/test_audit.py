@@ -170,7 +170,7 @@ def test_checks_on_the_example(
          "a constant has this name too"),
         ("issue_unit", 'contexts (one warp-instruction a clock each)"\nscope = "context"',
          'contexts"\nscope = "sm"', "units.issue.scope", "issue slots belong to the contexts"),
-        ("memories_hold_their_loops", "capacity = 232448", "capacity = 65535", "memories.smem",
+        ("memories_hold_their_loops", "capacity = 232448", "capacity = 67583", "memories.smem",
          "the packaged loop fa_fwd_hopper needs at least 65536 bytes, there are 65535"),
         ("register_order", "least = { value = 24", "least = { value = 264",
          "registers.least.value", "the least allocation, 264, is more than the most, 256"),

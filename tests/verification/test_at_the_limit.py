@@ -14,7 +14,16 @@ import twill
 from tests.memory.test_addresses import tensor_machine
 from tests.support.judged import violations
 from tests.support.programs import unsolved
-from tests.support.small import edge, hand_made, op, small_loop, small_machine, smem_of, tmem_of
+from tests.support.small import (
+    edge,
+    hand_made,
+    number,
+    op,
+    small_loop,
+    small_machine,
+    smem_of,
+    tmem_of,
+)
 from tests.support.tampering import Data
 from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Invariant, Tile
@@ -372,6 +381,8 @@ def test_what_lives_fits_shared_memory_to_the_byte(beyond: int) -> None:
     assert judged(schedule) == []
     less = {"smem": smem_of(2048 - beyond)}
     told = judged(schedule, lambda d: d["machine"].update(memories=less))
+    aside = {"smem": {**smem_of(4096), "set_aside": number(2048 + beyond, "bytes")}}
+    assert judged(schedule, lambda d: d["machine"].update(memories=aside)) == told
     assert (
         told
         == [
@@ -871,3 +882,24 @@ def test_only_a_value_of_few_rows_takes_half_the_lanes(rows: int, told: list[str
     a = op("a", "TC", memory="tmem").model_copy(update={"result": tile})
     schedule = hand_made(small_loop([a]), tensor_machine(32), 4, {"a": 0}, {"a": "all"}, ONE)
     assert judged(schedule, lambda d: d["storage"][0].update(halves=[1])) == told
+
+
+@pytest.mark.parametrize(("half", "address", "told"), [
+    (0, 0, []), (1, 32, []), (1, 31, [
+        ("addresses: b takes the second half of the lanes of tmem column 31, of which a "
+         "takes all"),
+    ]),
+])  # fmt: skip
+def test_no_second_half_of_lanes_lies_in_a_tile_that_takes_them_all(
+    half: int, address: int, told: list[str]
+) -> None:
+    operations = [
+        op(name, "TC", memory="tmem").model_copy(
+            update={"result": Tile(shape=(rows, 32), dtype="f32", memory="tmem")}
+        )
+        for name, rows in (("a", 128), ("b", 64))
+    ]
+    loop, groups = small_loop(operations), {"a": "all", "b": "all"}
+    schedule = hand_made(loop, tensor_machine(64), 4, {"a": 0, "b": 2}, groups, ONE)
+    place = {"halves": [half], "addresses": [address]}
+    assert judged(schedule, lambda d: d["storage"][1].update(place)) == told

@@ -145,7 +145,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "memory": (
         lambda d: d["machine"]["memories"]["smem"].update(capacity=90_000),
-        "memory: smem in slot 0: 98304 live, capacity 90000",
+        "memory: smem in slot 0: 98304 live, capacity 87952",
     ),
     "addresses": (
         lambda d: next(s for s in d["storage"] if s["value"] == "v").update(

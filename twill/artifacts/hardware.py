@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Name, Tile
@@ -121,7 +121,9 @@ class SharedMemory(Part):
     Attributes
     ----------
     capacity : int
-        Bytes that a program has.
+        Bytes that a thread block has.
+    set_aside : Count, optional
+        Bytes of these that values do not get: for barriers, and for what compilers keep there.
     alignment : Count
         Bytes; every address is a multiple.
     swizzle : Count
@@ -133,14 +135,26 @@ class SharedMemory(Part):
 
     capacity: PositiveInt
     unit: Literal["bytes"]
+    set_aside: Count | None = None
     alignment: Count
     swizzle: Count
     source: Text
 
+    @model_validator(mode="after")
+    def _leaves_room(self) -> SharedMemory:
+        if self.available <= 0:
+            raise ValueError(f"less than the capacity of {self.capacity} is set aside")
+        return self
+
+    @property
+    def available(self) -> int:
+        """Bytes that values can have."""
+        return self.capacity - (self.set_aside.value if self.set_aside else 0)
+
     @property
     def room(self) -> int:
-        """Capacity in the unit of `footprint`."""
-        return self.capacity
+        """What values can have in the unit of `footprint`."""
+        return self.available
 
     def footprint(self, tile: Tile) -> int:
         """Return the bytes that a tile takes."""
@@ -178,9 +192,14 @@ class TensorMemory(Part):
     source: Text
 
     @property
+    def available(self) -> int:
+        """Columns that values can have."""
+        return self.capacity
+
+    @property
     def room(self) -> int:
-        """Capacity in the unit of `footprint`."""
-        return self.capacity * HALVES
+        """What values can have in the unit of `footprint`."""
+        return self.available * HALVES
 
     def halved(self, tile: Tile) -> bool:
         """Return whether a tile takes half of the lanes of its columns; a vector does not."""
@@ -240,6 +259,9 @@ class Registers(Part):
         groups share out again what it gave; without it they share out the whole file.
     reserve : Quantity
         Registers per thread kept for addresses, descriptors and loop counters.
+    product : Count, optional
+        Registers per thread kept beside those for each product with its result in registers that a
+        group issues.
     """
 
     file: Count
@@ -250,6 +272,7 @@ class Registers(Part):
     warps: Count
     launch: Count | None = None
     reserve: Quantity
+    product: Count | None = None
 
 
 class GroupPool(Part):

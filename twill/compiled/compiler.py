@@ -28,8 +28,15 @@ _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
 # LLVM numbers the lines of inline assembly as if they were lines of the kernel file.
 _ASSEMBLY = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
 _LINE = re.compile(r"^\s*\.loc\s.*\n", re.MULTILINE)
-_ELEMENTS = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "u8": "uint8"}
-_ELEMENTS |= {"fp8e4nv": "float8e4nv", "fp8e5": "float8e5"}
+_ELEMENTS = {
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "fp8e4nv": "float8e4nv",
+    "fp8e5": "float8e5",
+    "u8": "uint8",
+    "i8": "int8",
+}
 
 
 def main(path: str, architecture: int, result: str) -> None:

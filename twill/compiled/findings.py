@@ -201,7 +201,8 @@ def order(made: Compiled, roles: tuple[Role, ...], _limits: Limits) -> Iterator[
     found = {(loop.role, loop.line) for loop in made.loops}
     for role in roles:
         for loop in role.loops:
-            if loop.marks and (role.name, loop.first) not in found:
+            missing = (role.name, loop.first) not in found
+            if loop.marks and missing and not loop.written_out:
                 yield Finding(
                     "order",
                     f"no loop of SASS is the steady loop of {role.name} (line {loop.first})",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -84,6 +85,7 @@ class SteadyLoop:
     first: int  # line
     last: int
     marks: tuple[Mark, ...]
+    written_out: bool = False  # whether its iterations are so many that a compiler can see
 
 
 @dataclass(frozen=True)
@@ -156,16 +158,41 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
 def _steady(
     function: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef]
 ) -> Iterator[SteadyLoop]:
+    known = _numbers(function)
     for node in ast.walk(function):
         if _counts(node) and not any(_counts(n) for n in ast.walk(node) if n is not node):
             assert isinstance(node, ast.For)
             marks = tuple(_marks(node.body, functions))
-            yield SteadyLoop(node.lineno, node.end_lineno or 0, marks)
+            yield SteadyLoop(node.lineno, node.end_lineno or 0, marks, _is_written_out(node, known))
 
 
 def _counts(node: ast.AST) -> bool:
     """Whether it is a loop whose iterations are counted at run time."""
     return isinstance(node, ast.For) and _called(node.iter).split(".")[-1] == "range"
+
+
+def _numbers(function: ast.FunctionDef) -> set[str]:
+    """Return the variables that are a number of the text and nothing else."""
+    nodes = list(ast.walk(function))
+    stored = Counter(
+        n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
+    given = [n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Constant)]
+    names = {n.targets[0].id for n in given if isinstance(n.targets[0], ast.Name)}
+    return {name for name in names if stored[name] == 1}
+
+
+def _is_written_out(loop: ast.For, known: set[str]) -> bool:
+    """Whether a loop ends a number behind its beginning, or at a number, and steps by numbers."""
+    bounds = getattr(loop.iter, "args", [])
+    start, stop = bounds[:2] if len(bounds) > 1 else (ast.Constant(0), bounds[0])
+    if isinstance(stop, ast.BinOp) and isinstance(stop.op, ast.Add):
+        behind = ast.unparse(stop.left) == ast.unparse(start)
+        start, stop = (ast.Constant(0), stop.right) if behind else (start, stop)
+    return all(
+        isinstance(bound, ast.Constant) or (isinstance(bound, ast.Name) and bound.id in known)
+        for bound in (start, stop, *bounds[2:])
+    )
 
 
 def _called(node: ast.AST) -> str:

@@ -12,7 +12,7 @@ from twill.emit.effects import DONE_AFTER, Effects
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.outside import Outside
-from twill.emit.plans import ASIDE, EPILOGUE, FEWEST_COLUMNS, TILES, Plans
+from twill.emit.plans import EPILOGUE, FEWEST_COLUMNS, TILES, Plans
 from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement, loops
 from twill.emit.written import Room, begun
@@ -49,7 +49,7 @@ class Epilogue(Plans):
         used += sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart) + self.room.size
         parts, stores = 1, [s for _, s in self._stores()]
         whole = self.looping or any(self._in_registers(s) for s in stores)
-        while used + self._bytes(parts) > self.memories.capacity - ASIDE:
+        while used + self._bytes(parts) > self.memories.available:
             narrow = any(self._tile(s)[1] // (2 * parts) < FEWEST_COLUMNS for s in stores)
             if whole or narrow:
                 self._reuse()

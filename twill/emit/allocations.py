@@ -36,7 +36,7 @@ class Allocations(Slots):
     def allocations(self) -> Iterator[str]:
         """Yield what allocates shared and tensor memory for the loop's values."""
         shared = [*self._held.values(), *self._staged.values()]
-        pooled = self._pools(shared) if self.bytes_apart() > self.capacity else {}
+        pooled = self._pools(shared) if self.bytes_apart() > self.available else {}
         for number, size in {p: size for p, _, size in pooled.values()}.items():
             layout = "gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order=[0])"
             yield f"pool{number} = gl.allocate_shared_memory(gl.int8, [{size}], {layout})"
@@ -76,10 +76,10 @@ class Allocations(Slots):
         return {role: f"{self.names(operation)}_{role}_tmem" for role in ("a_scale", "b_scale")}
 
     @property
-    def capacity(self) -> int:
-        """Bytes of shared memory that a program has."""
+    def available(self) -> int:
+        """Bytes of shared memory that values can have."""
         smem = self.schedule.machine.memories.smem
-        return smem.capacity if smem is not None else 0
+        return smem.available if smem is not None else 0
 
     def bytes_apart(self) -> int:
         """Return the bytes that the loop's buffers take if none shares them with another."""
@@ -191,7 +191,7 @@ class Allocations(Slots):
     def rings(self) -> Iterator[tuple[Storage, Kind, str]]:
         """Yield the slots that share bytes with no other value, and what they are."""
         shared = [*self._held.values(), *self._staged.values()]
-        for storage in shared if self.bytes_apart() <= self.capacity else ():
+        for storage in shared if self.bytes_apart() <= self.available else ():
             tile = self._tile(storage.value)
             kind = Kind("smem", tile.shape, tile.dtype, self._shared_layout(storage))
             for slot in range(storage.slots):

@@ -24,6 +24,7 @@ from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.lower.prepare import prepared
 
+GLUON = "from triton.experimental import gluon"
 DEFAULT_WARPS = 4
 LEAST_REGISTERS, MOST_REGISTERS = 24, 256  # that `setmaxnreg` takes
 BLACKWELL = "sm_10"
@@ -156,16 +157,16 @@ class _Kernel:
             "import pytest",
             "import torch",
             "import triton",
-            "from triton.experimental import gluon",
+            GLUON,
             "from triton.experimental.gluon import language as gl",
             *_wrapped_import(module, functions),
             "from triton.experimental.gluon.nvidia.hopper import TensorDescriptor",
         ]
+        if "tl.range" in used:
+            imports.insert(imports.index(GLUON), "import triton.language as tl")
         if "async_copy" in used:
             at = "from triton.experimental.gluon.language.nvidia.ampere import async_copy"
-            imports.insert(
-                imports.index("from triton.experimental.gluon import language as gl") + 1, at
-            )
+            imports.insert(imports.index(GLUON) + 2, at)
         words = (
             f"{self.source.dump.kernel} for {self.schedule.machine.name}, warp-specialized and "
             f"software-pipelined. {cycles} Emitted from a schedule of {self.schedule.name}."

@@ -19,7 +19,6 @@ EFFECTS = (*STORES, "tt.store")
 EPILOGUE = "epilogue"
 DRAINING_WARPS = 4  # to which a tile of tensor memory belongs
 FEWEST_COLUMNS = 32
-ASIDE = 1024  # bytes for barriers and what partitions are given
 TILES = "tiles"  # output tiles that a persistent kernel has begun before
 
 

@@ -104,7 +104,8 @@ class Role(Operations):
         if steady is not None:
             lines.append("# steady state")
             first = f"{self.parts.first}, " if self.parts.first else ""
-            lines.append(f"for {COUNTER} in range({first}{TRIPS}):")
+            # Addresses and descriptors that are made before the loop would take registers in it.
+            lines.append(f"for {COUNTER} in tl.range({first}{TRIPS}, disable_licm=True):")
             lines += [INDENT + line for line in self._round(steady) or ["pass"]]
         for of in self.parts.epilogue:
             lines += [f"# epilogue, round {number(of.number)}", *self._round(of)]
@@ -112,7 +113,7 @@ class Role(Operations):
 
     def _round(self, of: Round) -> list[str]:
         lines: list[str] = []
-        for k, step in enumerate(of.steps):
+        for k, step in self._in_order(of):
             self.where = Where(step.iteration, of.number)
             made = self._step(step, (of.number, k))
             if step.condition and made:
@@ -126,6 +127,31 @@ class Role(Operations):
             renamed = self.places.result(name).rotations(of.number, self.trips, last)
             lines += [f"{self.names(new)} = {self.names(old)}" for new, old in renamed]
         return lines
+
+    def _in_order(self, of: Round) -> list[tuple[int, Step]]:
+        """Return the steps of a round with their places, in the order in which they are compiled.
+
+        ptxas waits for stores in front of a product that is issued directly before.
+        """
+        found: list[tuple[int, Step]] = []
+        for k, step in enumerate(of.steps):
+            at = len(found)
+            while at and self._waits_for_stores(step) and self._issues_product(found[at - 1][1]):
+                at -= 1
+            found.insert(at, (k, step))
+        return found
+
+    def _waits_for_stores(self, step: Step) -> bool:
+        awaited = step.instruction
+        return isinstance(awaited, Await) and self.operations[awaited.operation].kind == "store"
+
+    def _issues_product(self, step: Step) -> bool:
+        issued = step.instruction
+        return (
+            isinstance(issued, Issue)
+            and self.operations[issued.operation].kind == "mma"
+            and self.memories.in_registers(issued.operation)
+        )
 
     def final(self, result: SSAValue) -> Text:
         """Return what the loop leaves."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from twill.errors import SolverError
 from twill.solvers import Formulas
 
+SECOND = 1  # of the halves of the lanes
 SHUFFLES = 12  # random orders that are tried beside the ordered ones before the exact search
 
 
@@ -47,9 +48,20 @@ class Range:
         """Return whether two ranges share an address."""
         if self.half is not None and other.half is not None and self.half != other.half:
             return False
+        return self.meets(other)
+
+    def meets(self, other: Range) -> bool:
+        """Return whether two ranges share an address, be it in different halves of the lanes."""
         return (
             self.address < other.address + other.size and other.address < self.address + self.size
         )
+
+    def over_second_half(self, other: Range) -> bool:
+        """Return whether one takes the second half of lanes of columns that the other has whole.
+
+        A view of a tile of all lanes begins in its first lane, so that no program says that.
+        """
+        return {self.half, other.half} == {None, SECOND} and self.meets(other)
 
 
 Placed = list[tuple[Range, ...]]
@@ -156,6 +168,7 @@ def _placed_in(
     for u in order:
         buffer = buffers[u]
         taken = [r for v, rs in placed.items() if (min(u, v), max(u, v)) in apart for r in rs]
+        every = [r for rs in placed.values() for r in rs]
         halves = [None] if not buffer.halved else [0, 1]
         if buffer.side is not None and buffer.side in sides:
             halves = [sides[buffer.side]]
@@ -165,7 +178,7 @@ def _placed_in(
             if (cost := costs.get((min(u, v), max(u, v)), 0))
             for r in rs
         ]
-        found = _ring(buffer, taken, shared, halves, capacity)
+        found = _ring(buffer, taken, every, shared, halves, capacity)
         if found is None:
             return None
         if buffer.side is not None and found[0].half is not None:
@@ -177,6 +190,7 @@ def _placed_in(
 def _ring(
     buffer: Buffer,
     taken: list[Range],
+    every: list[Range],
     shared: list[tuple[Range, int]],
     halves: Sequence[int | None],
     capacity: int,
@@ -184,7 +198,7 @@ def _ring(
     """Place all ranges of a buffer, one after the other if there is room for that."""
     stride = -(-buffer.size // buffer.alignment) * buffer.alignment
     whole = stride * (buffer.count - 1) + buffer.size
-    first = _best(whole, buffer.alignment, taken, shared, halves, capacity)
+    first = _best(whole, buffer.alignment, taken, every, shared, halves, capacity)
     if first is not None and (buffer.count == 1 or not buffer.halved):
         return tuple(
             Range(first.address + k * stride, buffer.size, first.half) for k in range(buffer.count)
@@ -193,7 +207,8 @@ def _ring(
     for _ in range(buffer.count):
         if found and buffer.side is not None:
             halves = [found[0].half]
-        one = _best(buffer.size, buffer.alignment, [*taken, *found], shared, halves, capacity)
+        own = [*taken, *found]
+        one = _best(buffer.size, buffer.alignment, own, every, shared, halves, capacity)
         if one is None:
             return None
         found.append(one)
@@ -204,15 +219,21 @@ def _best(
     size: int,
     alignment: int,
     taken: list[Range],
+    every: list[Range],
     shared: list[tuple[Range, int]],
     halves: Sequence[int | None],
     capacity: int,
 ) -> Range | None:
     """Return the lowest range of those that cost least."""
-    ends = {r.address + r.size for r in (*taken, *(r for r, _ in shared))}
+    ends = {r.address + r.size for r in (*taken, *every, *(r for r, _ in shared))}
     addresses = sorted({0} | {-(-end // alignment) * alignment for end in ends})
     ranges = (Range(a, size, half) for a in addresses if a + size <= capacity for half in halves)
-    free = (candidate for candidate in ranges if not any(map(candidate.overlaps, taken)))
+    free = (
+        candidate
+        for candidate in ranges
+        if not any(map(candidate.overlaps, taken))
+        and not any(map(candidate.over_second_half, every))
+    )
     if not shared:
         return next(free, None)
     return min(free, key=lambda c: sum(cost for r, cost in shared if c.overlaps(r)), default=None)
@@ -258,6 +279,9 @@ class _Formula:
         for (u, k), (v, m) in itertools.combinations(self.keys, 2):
             if u == v or (u, v) in apart:
                 formulas.state(*self._disjoint((u, k), (v, m)))
+            elif buffers[u].halved != buffers[v].halved:
+                half = self.halves[(u, k) if buffers[u].halved else (v, m)]
+                formulas.state(*self._disjoint((u, k), (v, m)), formulas.no(half))
             if u == v and m == k + 1:
                 formulas.state(formulas.after(self.multiples[v, m], self.multiples[u, k], 0))
 

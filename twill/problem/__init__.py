@@ -6,7 +6,7 @@ A problem is in units of one time scale: clock cycles, or the normalized units o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -159,7 +159,7 @@ def build_problem(
             )
             for memory in ("smem", "tmem")
         },
-        pinned=_pinned(loop, machine),
+        pinned=(*_pinned(loop, machine), *_kept_for_products(operations.values(), machine, rules)),
         registers=_register_file(machine),
         hop=hop,
     )
@@ -292,6 +292,16 @@ def _pinned(loop: Loop, machine: Machine) -> tuple[PinnedRegisters, ...]:
         for invariant in loop.invariants
         if invariant.tile.memory == "registers" and invariant.used_by
     )
+
+
+def _kept_for_products(
+    operations: Iterable[ProblemOperation], machine: Machine, rules: Rules
+) -> Iterator[PinnedRegisters]:
+    """Yield what groups keep for each product that leaves its result in their registers."""
+    kept = machine.registers.product if machine.registers is not None else None
+    if kept is not None and rules == "issue":
+        for operation in filter(model.accumulates, operations):
+            yield PinnedRegisters(registers=kept.value, used_by=(operation.index,))
 
 
 def _register_file(machine: Machine) -> RegisterFile | None:

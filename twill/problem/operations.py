@@ -83,6 +83,7 @@ class RegisterFile:
     warps: int
     threads: int
     reserve: int
+    product: int | None = None
     launch: int | None = None
 
 

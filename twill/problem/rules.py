@@ -208,6 +208,11 @@ def allocation(file: RegisterFile, live: int) -> int:
     return amount
 
 
+def accumulates(operation: ProblemOperation) -> bool:
+    """Whether an operation is a product whose accumulator is in registers (rule 5)."""
+    return operation.in_order_unit is not None and operation.registers > 0
+
+
 def pool(file: RegisterFile, count: int) -> int:
     """Return the registers per thread that `count` allocations have together (rule 5)."""
     whole = file.file // file.threads

@@ -266,9 +266,9 @@ def occupied(analysis: Analysis) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, memory in analysis.machine.memories.by_name.items():
         tiles = [i.tile for i in analysis.loop.invariants if i.tile.memory == name]
-        used = -(-sum(map(memory.footprint, tiles)) * memory.capacity // memory.room)
+        used = -(-sum(map(memory.footprint, tiles)) * memory.available // memory.room)
         if tiles:
-            found[name] = {"used": used, "capacity": memory.capacity, "unit": memory.unit}
+            found[name] = {"used": used, "capacity": memory.available, "unit": memory.unit}
     return found
 
 

@@ -271,7 +271,9 @@ def print_machine(machine: Machine) -> None:
     columns = [Column("unit"), Column("capacity", form=count), Column("scope"), Column("in order")]
     Table([*columns, Column("rules", form=count), Column("one is")], rows).print()
     for name, memory in machine.memories.by_name.items():
-        say(f"{name}: {memory.capacity} {memory.unit}")
+        aside = memory.available != memory.capacity
+        values = f", {memory.available} for values" if aside else ""
+        say(f"{name}: {memory.capacity} {memory.unit}{values}")
     _print_warps(machine)
     sync = machine.synchronisation
     say(
@@ -290,12 +292,13 @@ def _print_warps(machine: Machine) -> None:
     if registers is None:
         say("registers are not limited")
         return
+    product = f", {registers.product.value} more for each product" if registers.product else ""
     launch = f"; a launch gives multiples of {registers.launch.value}" if registers.launch else ""
     say(
         f"registers: {registers.file.value} of 32 bit; {registers.least.value} to "
         f"{registers.most.value} per thread in steps of {registers.step.value} for "
         f"{registers.warps.value} warps together; {registers.limit.value} usable, "
-        f"{number(registers.reserve.value)} of them reserved{launch}"
+        f"{number(registers.reserve.value)} of them reserved{product}{launch}"
     )
 
 

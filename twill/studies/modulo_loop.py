@@ -106,8 +106,8 @@ def excess(schedule: Schedule) -> str:
             if s.memory == name and (s.transfer or s.value not in updated)
         )
         needed += sum(f.size for f in schedule.fixed if f.memory == name)
-        if needed > memory.capacity:
-            found.append(f"{needed} {memory.unit} of {name}, of {memory.capacity}")
+        if needed > memory.available:
+            found.append(f"{needed} {memory.unit} of {name}, of {memory.available}")
     return f"buffers take {', '.join(found)}: it does not fit" if found else ""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 from twill.artifacts.loop import Invariant
 from twill.artifacts.program import Fixed, Storage
-from twill.verification.reading import Edge, Work, halved, slot_size
+from twill.verification.reading import Edge, Work, available, halved, slot_size
 from twill.verification.registers import released
 from twill.verification.times import Placed, occupy
 
@@ -206,6 +206,7 @@ def addresses(placed: Placed) -> Iterator[str]:
         yield from _inside(placed, s)
     with_addresses = [s for s in every if s.addresses]
     yield from _halves(placed, with_addresses)
+    yield from _second_halves(with_addresses)
     yield from _updates(placed, with_addresses)
     yield from _invariants(placed, bare)
     for fixed, s in itertools.product(placed.schedule.fixed, with_addresses):
@@ -249,7 +250,7 @@ def _inside(placed: Placed, storage: Storage) -> Iterator[str]:
     if not storage.addresses:
         yield f"{name} in {memory} has no address"
         return
-    room = placed.schedule.machine.memories.by_name[memory].capacity
+    room = available(placed.schedule.machine.memories.by_name[memory])
     end, step = max(storage.addresses) + storage.size, _step(placed, memory, storage.size)
     if end > room:
         yield f"{name} ends at {end} of {memory}, capacity {room}"
@@ -280,6 +281,18 @@ def _halves(placed: Placed, every: list[Storage]) -> Iterator[str]:
         if here and there and len(here | there) > 1:
             what = f"{factor} and {product} are first factor and accumulator of a product"
             yield f"{what} and lie in different halves of tmem"
+
+
+def _second_halves(every: list[Storage]) -> Iterator[str]:
+    """A tile in the second half of the lanes is never in columns of a tile that takes all lanes."""
+    tiles = [s for s in every if s.memory == "tmem"]
+    for whole, part in itertools.permutations(tiles, 2):
+        for (begin, _), (address, half) in itertools.product(_slots(whole), _slots(part)):
+            over = begin < address + part.size and address < begin + whole.size
+            if not whole.halves and half == 1 and over:
+                what = f"{part.value} takes the second half of the lanes of tmem column"
+                yield f"{what} {max(begin, address)}, of which {whole.value} takes all"
+                break
 
 
 def _first_factors(placed: Placed) -> Iterator[tuple[str, str]]:
@@ -349,7 +362,7 @@ def _fixed(placed: Placed, fixed: Fixed, invariant: Invariant) -> Iterator[str]:
     if fixed.address % _step(placed, memory, size):
         yield f"{name} at {memory} address {fixed.address} is not aligned"
     end, room = fixed.address + fixed.size, machine.memories.by_name.get(memory)
-    if room is None or end > room.capacity:
+    if room is None or end > available(room):
         yield f"{name} ends at {end} of {memory}, beyond its capacity"
 
 

@@ -18,6 +18,7 @@ from twill.artifacts.hardware import HALVES, TensorMemory
 from twill.artifacts.loop import Dependence, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
+from twill.verification.reading import available
 from twill.verification.times import Placed
 
 NOMINAL = "nominal"  # latencies of loads that are those of the machine file
@@ -283,7 +284,7 @@ class _Argued:
         there = self.machine.memories.by_name[memory]
         halves = HALVES if isinstance(there, TensorMemory) else 1
         fixed = [i.tile for i in self.loop.invariants if i.tile.memory == memory]
-        left = (there.capacity * halves - sum(map(there.footprint, fixed))) * interval
+        left = (available(there) * halves - sum(map(there.footprint, fixed))) * interval
         sizes = {
             o.name: there.footprint(o.result)
             for o in self.loop.operations

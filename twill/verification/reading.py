@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from twill.artifacts.hardware import CELL_BITS, EIGHTHS, TensorMemory
+from twill.artifacts.hardware import CELL_BITS, EIGHTHS, SharedMemory, TensorMemory
 from twill.artifacts.loop import Cost, Dependence, Loop, Operation, Step, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
@@ -86,6 +86,7 @@ class RegisterFile:
     warps: int
     threads: int
     reserve: int
+    product: int | None
     launch: int | None
 
 
@@ -156,14 +157,14 @@ def read_model(
         ),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={
-            name: memory.capacity * (2 if isinstance(memory, TensorMemory) else 1)
+            name: available(memory) * (2 if isinstance(memory, TensorMemory) else 1)
             for name, memory in machine.memories.by_name.items()
         },
         fixed={
             name: sum(footprint(i.tile, machine) for i in loop.invariants if i.tile.memory == name)
             for name in ("smem", "tmem")
         },
-        pinned=tuple(_pinned(loop, machine, works)),
+        pinned=tuple(_pinned(loop, machine, works, rules)),
         registers=_registers(machine),
         hop=hop,
     )
@@ -286,6 +287,12 @@ def halved(tile: Tile, memory: TensorMemory | None) -> bool:
     return few and tile.memory == "tmem"
 
 
+def available(memory: SharedMemory | TensorMemory) -> int:
+    """Return the bytes or columns that values can have of a memory (4. Memory)."""
+    aside = memory.set_aside if isinstance(memory, SharedMemory) else None
+    return memory.capacity - (0 if aside is None else aside.value)
+
+
 def slot_size(tile: Tile, machine: Machine) -> int:
     """Return the columns of TMEM, or the bytes, that a tile takes (Addresses)."""
     tmem = machine.memories.tmem
@@ -363,7 +370,8 @@ def _edge(d: Dependence, works: dict[str, Work], units: Units, hop: int, *, kept
     )
 
 
-def _pinned(loop: Loop, machine: Machine, works: dict[str, Work]) -> list[Pinned]:
+def _pinned(loop: Loop, machine: Machine, works: dict[str, Work], rules: Rules) -> list[Pinned]:
+    """Read what groups have throughout: invariants, and what they keep for products (rule 5)."""
     found = []
     for invariant in loop.invariants:
         if invariant.tile.memory == "registers" and invariant.used_by:
@@ -371,6 +379,10 @@ def _pinned(loop: Loop, machine: Machine, works: dict[str, Work]) -> list[Pinned
             threads = widest * machine.threads_per_warp.value
             users = tuple(works[name].index for name in invariant.used_by)
             found.append(Pinned(invariant.tile.registers_each(threads), users))
+    kept = machine.registers and machine.registers.product
+    if kept and rules == "issue":
+        products = (w.index for w in works.values() if w.registers and w.in_order_unit)
+        found += [Pinned(kept.value, (index,)) for index in products]
     return found
 
 

@@ -225,12 +225,12 @@ def memories_hold_their_loops(subject: Subject) -> Iterator[Finding]:
                     )
                 continue
             needed = sum(map(memory.footprint, fixed)) + max(map(memory.footprint, made), default=0)
-            needed = -(-needed * memory.capacity // memory.room)
-            if needed > memory.capacity:
+            needed = -(-needed * memory.available // memory.room)
+            if needed > memory.available:
                 yield Finding(
                     f"memories.{name}",
                     f"the packaged loop {loop.name} needs at least {needed} {unit}, there are "
-                    f"{memory.capacity}",
+                    f"{memory.available}",
                     "correct its capacity",
                 )
 
