@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
@@ -22,12 +21,10 @@ from twill.sim.analysis import (
     steady_state,
     tflops,
 )
-from twill.sim.analysis.advice import Advice, advise
+from twill.sim.analysis.advice import Advice
 from twill.sim.analysis.profile import Profile, profile
-from twill.sim.analysis.rings import Changed
 from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.checks import Checks
-from twill.sim.checks.races import Races
 from twill.sim.engine import (
     DEFAULT_ITERATIONS,
     DEFAULT_TOLERANCE,
@@ -42,9 +39,6 @@ from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ITERATIONS_WITH_RACES = 16  # iterations in which a changed schedule is looked at for races
-MOST_UNITS = 2  # units that are tried twice as fast
 
 
 class Run(Artifact):
@@ -326,54 +320,6 @@ def _profile(sm: StreamingMultiprocessor, recording: Recording, steady: SteadySt
         for k in range(warp.stands_for)
     }
     return profile(sm.schedule, recording, steady, sm.finished_at, sm.works, contexts)
-
-
-def with_bundle_error(schedule: Schedule, result: Run, conditions: Conditions) -> Run:
-    """Return a run in bundles with its error against instructions one by one."""
-    if conditions.bundle == 1:
-        return result
-    exact = simulate(schedule, replace(conditions, bundle=1)).measured_interval_cycles
-    measured = result.measured_interval_cycles
-    error = None if exact is None or measured is None else measured / exact - 1
-    return result.model_copy(update={"bundle_error": error})
-
-
-def with_advice(schedule: Schedule, result: Run, conditions: Conditions) -> Run:
-    """Return a run with what to change in its schedule, tried under the run's conditions.
-
-    Raises
-    ------
-    SimulationError
-        If the schedule as it is has a race: that comes first.
-    """
-    interval = result.measured_interval_cycles
-    if interval is None:
-        return result
-    few = Conditions(iterations=min(conditions.iterations, ITERATIONS_WITH_RACES))
-
-    def look_for_races(schedule: Schedule) -> None:
-        StreamingMultiprocessor(schedule, few, (Races(schedule),)).run()
-
-    def measure(changed: Changed) -> float | None:
-        look_for_races(changed.schedule)
-        without = conditions.without | set(changed.without)
-        run = simulate(changed.schedule, replace(conditions, without=without))
-        return run.measured_interval_cycles
-
-    look_for_races(schedule)
-    advice = advise(schedule, interval, measure, _pacing(schedule, result))
-    return result.model_copy(update={"advice": advice})
-
-
-def _pacing(schedule: Schedule, result: Run) -> tuple[str, ...]:
-    """Return the units that set the pace, those with most of it first."""
-    units = [u for u in schedule.machine.units if u != schedule.machine.issue_unit]
-    if result.profile is None or result.profile.critical is None:
-        return ()
-    places = [key.split(" ", 1)[1] for key in result.profile.critical.shares if key[:5] == "unit "]
-    busiest = sorted(result.utilization, key=lambda unit: -result.utilization[unit])
-    ordered = dict.fromkeys([*places, *busiest])
-    return tuple(unit for unit in ordered if unit in units)[:MOST_UNITS]
 
 
 def static_interval(schedule: Schedule) -> float | None:

@@ -114,7 +114,7 @@ def test_studies_take_every_name(scheduled: Path) -> None:
     texts(scheduled / "c/comparison.svg")
     axis = ("--set", "synchronisation=1,2", "--iterations", "24")
     call(scheduled, *SIM, "sweep", "s.json", *axis, "-o", "w")
-    call(scheduled, *SIM, "report", "c", "w", "-o", "r.html")
+    call(scheduled, "twill", "explore", "c", "w", "-o", "r.html")
 
 
 # -- what no name may be --------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_nothing_is_larger_than_a_reader_should_meet() -> None:
     ]
     folders = Counter(file.parent for file in own_files() if file.name != "__init__.py")
     over += [f"{f}: {n} modules" for f, n in folders.items() if n > LIMITS["modules-of-a-folder"]]
-    assert over == []
+    assert not over, "\n".join(over)
 
 
 @pytest.mark.parametrize(

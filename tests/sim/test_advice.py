@@ -13,6 +13,7 @@ from tests.support.programs import ring, unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Wait
 from twill.lower.baselines import sequential
+from twill.sim.advised import with_advice
 from twill.sim.analysis.advice import advise, split, twice_as_fast, without_each_wait
 from twill.sim.analysis.problems import attention
 from twill.sim.analysis.rings import Changed, deeper, rings
@@ -23,7 +24,7 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.sim.execute import Run, run, simulate, with_advice
+from twill.sim.execute import Run, run, simulate
 from twill.sim.show import print_checks, print_kernel, print_run
 
 

@@ -279,7 +279,8 @@ def test_bundles_of_a_lone_group_take_as_long(hopper: twill.Machine, bundle: int
 
 
 def test_a_run_in_bundles_tells_its_error(attention_schedule: Schedule) -> None:
-    from twill.sim.execute import run, simulate, with_bundle_error
+    from twill.sim.advised import with_bundle_error
+    from twill.sim.execute import run, simulate
 
     conditions = Conditions(iterations=24, bundle=4)
     result = simulate(attention_schedule, conditions)

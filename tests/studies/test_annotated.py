@@ -15,7 +15,8 @@ from twill.frontends.schedules import load_schedule
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
 from twill.studies.annotated import annotate, source_table
-from twill.studies.explore import page, sections
+from twill.studies.explore import sections
+from twill.studies.explore.page import page
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir"

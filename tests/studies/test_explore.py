@@ -26,12 +26,13 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.show.timeline import tracks_within
 from twill.studies.compare import comparison, write_comparisons
-from twill.studies.explore import _marker, inlined, page, sections
+from twill.studies.explore import sections
+from twill.studies.explore.graph import graph
+from twill.studies.explore.page import _marker, inlined, page
 from twill.studies.explore.pictures import (
     Bar,
     Lane,
     View,
-    graph,
     occupied,
     reservations,
     timeline,

@@ -72,13 +72,13 @@ def test_what_was_changed_is_one_line(file: str, results: Path) -> None:
     whole = place.read_text()
     for how, text in changes(whole).items():
         place.write_bytes(text.encode("utf-8", "surrogateescape"))
-        done = in_process(*SIM, "report", FILES[file], folder=results)
+        done = in_process("twill", "explore", FILES[file], folder=results)
         assert (done.returncode, done.stdout) == (2, ""), how
         assert done.stderr.startswith(f"twill: {file}"), (how, done.stderr)
         assert done.stderr.count("\n") == 1, how
         assert len(done.stderr) < 400, how
     place.write_text(whole)
-    assert in_process(*SIM, "report", FILES[file], folder=results).returncode == 0
+    assert in_process("twill", "explore", FILES[file], folder=results).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_a_row_says_what_its_point_ran_and_what_came_of_it(
     seal = text_hash(f"{sweep}\n{json.dumps(row, ensure_ascii=False)}")
     lacking = json.dumps({"row": row, "hash": seal}, ensure_ascii=False)
     file.write_text("\n".join([header, lacking, *rest, ""]))
-    for command in (("report", "sweep"), ("sweep", "sweep.toml", "-o", "sweep")):
+    for command in (("twill", "explore", "sweep"), (*SIM, "sweep", "sweep.toml", "-o", "sweep")):
         (results / "sweep.toml").write_text(
             'items = ["paper_example_by_hand"]\niterations = 24\n'
             "[axes]\nsynchronisation = [1.0, 2.0]\n"
         )
-        done = in_process(*SIM, *command, folder=results)
+        done = in_process(*command, folder=results)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("twill: sweep/journal.jsonl: ")
         assert said in done.stderr
@@ -120,7 +120,7 @@ def test_a_row_says_what_its_point_ran_and_what_came_of_it(
 def test_a_link_to_a_device_is_one_line(file: str, target: str, results: Path) -> None:
     (results / file).unlink()
     (results / file).symlink_to(target)
-    done = in_process(*SIM, "report", FILES[file], folder=results)
+    done = in_process("twill", "explore", FILES[file], folder=results)
     assert done.returncode == 2
     assert done.stderr.startswith(f"twill: {file}: ")
     assert done.stderr.count("\n") == 1

@@ -281,7 +281,7 @@ def of_results(name: str, changed: Mutants, *, sealed: bool = False) -> Reader:
 
     def further(file: str) -> None:
         folder = among_results(name, file)
-        commanded(*SIM, "report", str(folder / part), "--output", str(folder / "page.html"))
+        commanded("twill", "explore", str(folder / part), "--output", str(folder / "page.html"))
 
     ending = Path(name).suffix
     return Reader(changed, ending, follow, further if sealed else None, every=60, accepted=0)

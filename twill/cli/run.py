@@ -233,7 +233,8 @@ def run(
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
     from twill.frontends.schedules import load_schedule
-    from twill.sim.execute import simulate, with_advice, with_bundle_error
+    from twill.sim.advised import with_advice, with_bundle_error
+    from twill.sim.execute import simulate
 
     schedule = load_schedule(schedule_file, waits=waits)
     conditions, recording = how.conditions(), pictures.recording()

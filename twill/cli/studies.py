@@ -108,7 +108,8 @@ def explore(
 
     For example: twill explore schedule.json other.json -o explore.html
     """
-    from twill.studies.explore import page, sections
+    from twill.studies.explore import sections
+    from twill.studies.explore.page import page
 
     if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
         raise InputError(f"must end in .html (got {short(output)})", path="--output")

@@ -1,6 +1,6 @@
-"""Pictures of the page: bars in lanes over cycles or slots, and the graph.
+"""Pictures of the page: bars in lanes over cycles or slots.
 
-A bar or node has the operations that it is about, by which the page links it with all others.
+A bar has the operations that it is about, by which the page links it with all others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
@@ -18,16 +17,12 @@ from twill.figures import COLOURS
 from twill.formats import cycles, percent
 from twill.names import elided
 from twill.show import Looks, unit_of_time
-from twill.show.graph import HALF, HIGH, curves, graph_edges, graph_layout, node_texts
 from twill.show.placed import Placed, reservation_table
 from twill.sim.checks.occupancy import UNITS, Occupancy, Share
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.show.timeline import Slice, tracks_within
 from twill.studies.explore.steady import CAUSES, ITERATIONS, Steady
-
-if TYPE_CHECKING:
-    from matplotlib.path import Path as Curve
 
 # Pixels: of a line, of one in which bars are stacked, between lines, left of the bars, below them,
 # of the whole without scripts, and of a character.
@@ -36,8 +31,6 @@ LEAST_HEIGHT = 12  # pixels of a bar that has a label
 WORKING = ("issue", "work")
 MEMORIES = ("smem", "tmem")
 WAITING = "waiting"  # CSS class of what is no operation's
-# Pixels: of a character in a node, of a node's place at least, of a row.
-NODE_CHARACTER, NODE, ROW = 6.6, 118, 70
 
 
 @dataclass(frozen=True)
@@ -361,74 +354,3 @@ def reservations(found: Placed, looks: Looks) -> Picture:
                 )
             )
     return Picture(f"slots ({unit})", found.interval, lanes, tuple(bars))
-
-
-# -- the graph --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Node:
-    """An operation, by its centre in pixels."""
-
-    operation: str
-    x: float
-    y: float
-    lines: tuple[str, ...]
-    look: str
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A dependence: the path of an SVG, and where its distance is written, in pixels."""
-
-    operations: tuple[str, str]
-    path: str
-    distance: int
-    x: float
-    y: float
-
-
-@dataclass(frozen=True)
-class Graph:
-    """The dependence graph, in pixels."""
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    width: float
-    height: float
-    node_width: float
-    node_height: float = HIGH * ROW
-
-
-def graph(schedule: Schedule, looks: Looks) -> Graph:
-    """Return the dependence graph."""
-    place, edges, texts = graph_layout(schedule), graph_edges(schedule), node_texts(schedule)
-    longest = max(len(line) for text in texts.values() for line in text.split("\n"))
-    wide = max(NODE, NODE_CHARACTER * (longest + 2))
-
-    def pixels(x: float, y: float) -> tuple[float, float]:
-        return (x + 0.15) * wide, (y + 0.5) * ROW
-
-    group = schedule.assignment
-    return Graph(
-        tuple(
-            Node(name, *pixels(*at), tuple(texts[name].split("\n")), look_of(looks, group[name]))
-            for name, at in place.nodes.items()
-        ),
-        tuple(
-            Edge(edge[:2], _svg_path(path, pixels(0, 0), (wide, ROW)), edge[2], *pixels(*beside))
-            for edge, (path, beside) in zip(edges, curves(edges, place), strict=True)
-        ),
-        (place.width + 0.3) * wide,
-        place.rows * ROW,
-        2 * HALF * wide,
-    )
-
-
-def _svg_path(path: Curve, origin: tuple[float, float], scale: tuple[float, float]) -> str:
-    letters = {path.MOVETO: "M", path.LINETO: "L", path.CURVE4: "C"}
-    found = []
-    for points, code in path.iter_segments(simplify=False):
-        numbers = points.reshape(-1, 2) * scale + origin
-        found.append(letters[code] + " ".join(f"{x:.1f},{y:.1f}" for x, y in numbers))
-    return " ".join(found)
