@@ -14,7 +14,8 @@ from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
 from twill.sim.checks.dataflow import Dataflow
-from twill.sim.checks.occupancy import Occupancy, Occupied
+from twill.sim.checks.occupancy import Occupancy
+from twill.sim.checks.occupied import Occupied
 from twill.sim.checks.races import Races
 from twill.sim.checks.tiles import known
 from twill.sim.checks.values import Numbers, Values

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import twill
 from twill.sim.checks.dataflow import Dataflow
-from twill.sim.checks.occupancy import Occupancy, Occupied
+from twill.sim.checks.occupancy import Occupancy
+from twill.sim.checks.occupied import Occupied
 from twill.sim.checks.races import Races
 from twill.sim.checks.tiles import known
 from twill.sim.checks.values import Values

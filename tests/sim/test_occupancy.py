@@ -19,7 +19,8 @@ from twill.cli.main import simulator as app
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.sim.checks import check, enough_iterations
-from twill.sim.checks.occupancy import FILE, Occupancy, Occupied
+from twill.sim.checks.occupancy import FILE, Occupancy
+from twill.sim.checks.occupied import Occupied
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import ReadEnds, WriteBegins, WriteEnds
 from twill.sim.engine.sm import StreamingMultiprocessor

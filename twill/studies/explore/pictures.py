@@ -18,7 +18,8 @@ from twill.formats import cycles, percent
 from twill.names import elided
 from twill.show import Looks, unit_of_time
 from twill.show.placed import Placed, reservation_table
-from twill.sim.checks.occupancy import UNITS, Occupancy, Share
+from twill.sim.checks.occupancy import UNITS, Occupancy
+from twill.sim.checks.occupied import Share
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.show.timeline import Slice, tracks_within
