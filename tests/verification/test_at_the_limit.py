@@ -32,7 +32,7 @@ from twill.problem import build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment
-from twill.verification.memory import _overlap
+from twill.verification.addresses import _overlap
 from twill.verification.reading import halved
 from twill.verification.registers import registers_along_programs
 

@@ -136,22 +136,10 @@ class Role(Operations):
         found: list[tuple[int, Step]] = []
         for k, step in enumerate(of.steps):
             at = len(found)
-            while at and self._waits_for_stores(step) and self._issues_product(found[at - 1][1]):
+            while at and _waits_for_stores(self, step) and _issues_product(self, found[at - 1][1]):
                 at -= 1
             found.insert(at, (k, step))
         return found
-
-    def _waits_for_stores(self, step: Step) -> bool:
-        awaited = step.instruction
-        return isinstance(awaited, Await) and self.operations[awaited.operation].kind == "store"
-
-    def _issues_product(self, step: Step) -> bool:
-        issued = step.instruction
-        return (
-            isinstance(issued, Issue)
-            and self.operations[issued.operation].kind == "mma"
-            and self.memories.in_registers(issued.operation)
-        )
 
     def final(self, result: SSAValue) -> Text:
         """Return what the loop leaves."""
@@ -322,11 +310,10 @@ class Role(Operations):
         """Return a value as other groups find it in shared memory."""
         if self.memories.is_number(value):
             kind = dtype(self.source.type_of(self.memories.results(value)[-1]).dtype)
-            return f"gl.full([1], {text}, gl.{kind}, {self._number_layout()})"
+            return (
+                f"gl.full([1], {text}, gl.{kind}, {self.gluon.layouts.of_number(self.group.warps)})"
+            )
         return f"{text}.to(gl.int8)" if self.memories.is_flag(value) else text
-
-    def _number_layout(self) -> str:
-        return self.gluon.layouts.of_number(self.group.warps)
 
     def _gotten(self, get: Get, at: Iteration) -> str:
         """Return the copy of another group's value for one of this group's operations."""
@@ -334,7 +321,8 @@ class Role(Operations):
         to = self.names(place.text(at, self.where.round))
         if self.memories.is_number(get.value):
             slot = self.memories.slot(self.memories.staging(get.value), at)
-            return f"{to} = gl.sum({slot}.load({self._number_layout()}), axis=0)"
+            layout = self.gluon.layouts.of_number(self.group.warps)
+            return f"{to} = gl.sum({slot}.load({layout}), axis=0)"
         layout = self.memories.register_layout(get.value, self.gluon)
         test = " != 0" if self.memories.is_flag(get.value) else ""
         slot = self.memories.slot(self.memories.staging(get.value), at)
@@ -357,6 +345,20 @@ class Role(Operations):
         if self._is_counted(name):
             return [f"tma.store_wait(pendings={younger})"]
         return []  # Gluon waits by itself
+
+
+def _waits_for_stores(role: Role, step: Step) -> bool:
+    awaited = step.instruction
+    return isinstance(awaited, Await) and role.operations[awaited.operation].kind == "store"
+
+
+def _issues_product(role: Role, step: Step) -> bool:
+    issued = step.instruction
+    return (
+        isinstance(issued, Issue)
+        and role.operations[issued.operation].kind == "mma"
+        and role.memories.in_registers(issued.operation)
+    )
 
 
 def _begun(step: Step, i: int, trips: int) -> Iterator[tuple[str, int]]:

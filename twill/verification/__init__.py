@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from twill.artifacts.schedule import Schedule
-from twill.verification import memory, programs, promise, registers, times
+from twill.verification import addresses, memory, programs, promise, registers, times
 from twill.verification.proof import Trusted, check_proof, conditions, trusted
 from twill.verification.reading import read_model
 from twill.verification.times import Placed
@@ -120,7 +120,7 @@ RULES: dict[str, Callable[[Placed], Iterator[str]]] = {
     "registers": registers.registers,
     "register file": registers.register_file,
     "memory": memory.memory,
-    "addresses": memory.addresses,
+    "addresses": addresses.addresses,
     "storage": memory.storage,
     "slots": memory.slots,
     "programs": programs.programs,
