@@ -396,7 +396,7 @@ def test_ways_of_searching_take_different_turns() -> None:
     groups, turns = available_groups(problem), set()
     few = ("dependence", "capacity", "concurrency", "transfers")
     for way in range(WAYS):
-        system = CpSatSystem(Question(problem, 3000, 9000, groups, few))
+        system = CpSatSystem(Question(problem, 3100, 9300, groups, few))
         run = Run(system, Conditions(way=way, effort=1.0))
         run.solve()
         turns.add((run._solver.num_branches, run._solver.num_conflicts))

@@ -215,7 +215,7 @@ def test_a_deadlock_names_the_arrival_that_nobody_makes(attention_schedule: twil
     with pytest.raises(SimulationError) as caught:
         twill.sim.run(changed(attention_schedule, without(1, do="arrive", barrier="k.empty")))
     assert str(caught.value) == (
-        "deadlock: at cycle 5131 nothing can go on; compute0 waits for k.full of iteration 2 (from "
+        "deadlock: at cycle 5138 nothing can go on; compute0 waits for k.full of iteration 2 (from "
         "load); compute1 waits for s0.issued of iteration 2 (from compute0); load waits for "
         "k.empty of iteration 0 (from nobody: 1 of 2 arrivals came, from compute1)"
     )
