@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from twill.search.scheduler import Solved
     from twill.sim.engine import Conditions
     from twill.studies.robust import Choice
+    from twill.studies.suggest import Suggestion
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
 RulesName = StrEnum("RulesName", {"issue": "issue", "paper": "paper"})
@@ -129,7 +130,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Effort:
-    """What does not change an answer, but whether there is one in time."""
+    """What does not change an answer, but whether there is one in time, and what is said if not."""
 
     timeout: Annotated[
         float | None,
@@ -147,6 +148,10 @@ class Effort:
         Option(
             "--verbose", "-v", help="Print each question to a solver, and its answer, on stderr."
         ),
+    ] = False
+    suggest: Annotated[
+        bool,
+        Option("--suggest", help="Where there is no schedule, try sub-tiles and smaller tiles."),
     ] = False
 
     def solver(self, report: Report) -> Callable[[Request], Solved]:
@@ -236,7 +241,9 @@ def schedule(
 
     choice, polished = None, None
     stopped: KeyboardInterrupt | None = None
-    with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
+    suggested = partial(_suggestions, loop, machine) if effort.suggest else None
+    told = refusals(as_json=output.as_json, suggested=suggested)
+    with told, progress(f"scheduling {loop}") as report:
         conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
         simulations = polishing.simulations(question, robust, request.loop)
@@ -271,6 +278,20 @@ def schedule(
     _tell(solved, choice, polished, output)
     if stopped is not None:
         raise stopped
+
+
+def _suggestions(loop: str, machine: str) -> Sequence[Suggestion]:
+    """Return what gives a refused loop a schedule."""
+    from twill.artifacts.machine import Machine
+    from twill.errors import RefusedError
+    from twill.frontends import load_loop
+    from twill.studies.suggest import suggestions
+
+    with progress(f"{loop} has no schedule") as report:
+        try:
+            return suggestions(load_loop(loop), Machine.named(machine), loop, machine, report)
+        except RefusedError:
+            return ()
 
 
 def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, output: Output) -> None:

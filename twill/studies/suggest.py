@@ -1,0 +1,134 @@
+"""What gives a refused loop a schedule: sub-tiles, or smaller tiles."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.console import Report, paragraph, say, silent
+from twill.errors import RefusedError, TwillError
+from twill.frontends.subtiling import impossible_product, subtile
+from twill.frontends.subtiling.plan import choices
+from twill.search.request import Request
+from twill.search.scheduler import solve
+from twill.studies.tune.candidates import tile_of, tile_text, with_tile
+
+FACTORS = (2, 4)
+# Of sub-tiles and of tiles each.
+MOST_TRIED = 8
+MOST_TOLD = 2
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A change that gives a loop a schedule.
+
+    Attributes
+    ----------
+    change : str
+        What is changed.
+    least_interval : int
+        Cycles; no schedule of the changed loop has a smaller interval.
+    commands : tuple of str
+        What to type for its schedule.
+    """
+
+    change: str
+    least_interval: int
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Change:
+    what: str
+    made: Callable[[], Loop]
+    commands: tuple[str, ...]
+
+
+def suggestions(
+    loop: Loop, machine: Machine, subject: str, machine_name: str, report: Report = silent
+) -> list[Suggestion]:
+    """Return changes that give a refused loop a schedule.
+
+    Each is tried for some seconds, by a schedule of one operation after the other: a loop that has
+    only others is not told of. Sub-tiles come as `subtile` prefers them; of a tile each extent is
+    halved.
+
+    `subject`, `machine_name`: how the commands name loop and machine.
+    """
+    names = (shlex.quote(subject), shlex.quote(machine_name))
+    kinds = (_sub_tiles(loop, machine, *names), _smaller_tiles(loop, machine, *names))
+    return [
+        one
+        for kind in kinds
+        for one in islice(_schedulable(islice(kind, MOST_TRIED), machine, report), MOST_TOLD)
+    ]
+
+
+def _schedulable(
+    changes: Iterator[_Change], machine: Machine, report: Report
+) -> Iterator[Suggestion]:
+    for change in changes:
+        report(f"trying {change.what}")
+        try:
+            found = solve(Request(change.made(), machine, search="written")).schedule
+        except TwillError:
+            continue
+        assert found.proof is not None
+        yield Suggestion(change.what, found.proof.bound.value, change.commands)
+
+
+def _sub_tiles(loop: Loop, machine: Machine, subject: str, on: str) -> Iterator[_Change]:
+    try:
+        plans = [plan for factor in FACTORS for plan in choices(loop, factor)]
+    except RefusedError:
+        return
+    for plan in plans:
+        cut = f"{loop.name}_{plan.factor}_tiles.json"
+        how = f"--factor {plan.factor} --along {plan.along}"
+        yield _Change(
+            f"{plan.factor} sub-tiles along {plan.along}",
+            partial(subtile, loop, plan.factor, along=plan.along, machine=machine),
+            (
+                f"twill loop subtile {subject} {how} -o {cut}",
+                f"twill schedule {cut} -m {on}",
+            ),
+        )
+
+
+def _smaller_tiles(loop: Loop, machine: Machine, subject: str, on: str) -> Iterator[_Change]:
+    try:
+        own = tile_of(loop)
+    except TwillError:
+        return
+    for axis, extent in enumerate(own):
+        tile = (*own[:axis], extent // 2, *own[axis + 1 :])
+        text = tile_text(tile)
+        yield _Change(
+            f"a tile of {text}, not {tile_text(own)}",
+            partial(_resized, loop, tile, machine),
+            (f"twill tune {subject} -m {on} --tile {text} --subtiles 1",),
+        )
+
+
+def _resized(loop: Loop, tile: tuple[int, ...], machine: Machine) -> Loop:
+    resized = with_tile(loop, tile)
+    if (problem := impossible_product(resized, machine)) is not None:
+        raise RefusedError(problem)
+    return resized
+
+
+def print_suggestions(found: Sequence[Suggestion]) -> None:
+    """Print what to change, and how."""
+    if not found:
+        paragraph("no sub-tiles and no smaller tile that were tried give it a schedule")
+    for one in found:
+        least = f"{one.least_interval} cycles an iteration or more"
+        say(f"it has a schedule with {one.change}, of {least}:")
+        for command in one.commands:
+            say(f"  {command}")
