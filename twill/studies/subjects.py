@@ -14,6 +14,7 @@ from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
 from twill.frontends import READERS, load_loop, packaged_loops
+from twill.frontends.ddg.schedules import is_schedule_graph
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
@@ -118,9 +119,12 @@ def is_schedule(item: str) -> bool:
             file=item,
         )
     try:
-        document = json.loads(read_bytes(item))
+        text = read_bytes(item)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return True  # the reader of schedules says what is wrong with it
+    if is_schedule_graph(text):
+        return True
     return isinstance(document, dict) and document.get("schema") in SCHEDULES
 
 
