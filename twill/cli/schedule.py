@@ -23,7 +23,7 @@ from twill.cli import (
     pairs,
     refusals,
 )
-from twill.console import WIDTH, Report, note, progress, say, silent
+from twill.console import WIDTH, Report, note, progress, say, silent, warn
 from twill.files import check_target
 
 if TYPE_CHECKING:
@@ -246,6 +246,7 @@ def schedule(
     with told, progress(f"scheduling {loop}") as report:
         conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
+        _warn_of_another_architecture(request)
         simulations = polishing.simulations(question, robust, request.loop)
         asked: tuple[Request, ...] = (request,)
         if simulations is not None:
@@ -278,6 +279,17 @@ def schedule(
     _tell(solved, choice, polished, output)
     if stopped is not None:
         raise stopped
+
+
+def _warn_of_another_architecture(request: Request) -> None:
+    """Warn of a loop whose operations and layouts were compiled for another kind of SM."""
+    made, machine = request.loop.origin, request.machine
+    wanted = made.architecture if made is not None else None
+    if wanted and machine.architecture.startswith("sm_") and wanted != machine.architecture:
+        warn(
+            f"{request.loop.name} was compiled for {wanted}, and {machine.name} is "
+            f"{machine.architecture}: its operations are not what that would execute"
+        )
 
 
 def _suggestions(loop: str, machine: str) -> Sequence[Suggestion]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from twill.artifacts.base import unknown
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import SCHEMA as ORDER
@@ -112,12 +113,8 @@ def is_schedule(item: str) -> bool:
     if not item.endswith(".json"):
         if item in packaged_loops() or item.endswith(tuple(READERS)):
             return False
-        raise InputError(
-            f"no such loop or schedule; packaged loops are {', '.join(packaged_loops())}; "
-            f"packaged schedules are {', '.join(packaged_schedules())}; a file ends in "
-            f"{' or '.join(READERS)}",
-            file=item,
-        )
+        known = [*packaged_loops(), *packaged_schedules()]
+        raise unknown("loop or schedule", item, known, " or ".join(READERS))
     try:
         text = read_bytes(item)
         document = json.loads(text)

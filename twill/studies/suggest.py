@@ -132,3 +132,8 @@ def print_suggestions(found: Sequence[Suggestion]) -> None:
         say(f"it has a schedule with {one.change}, of {least}:")
         for command in one.commands:
             say(f"  {command}")
+    if found:
+        paragraph(
+            "a loop that was cut or resized has lost the kernel around it; to emit one, write the "
+            "kernel so (other values of its constants: twill loop dump --set)"
+        )
