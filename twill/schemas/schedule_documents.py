@@ -41,7 +41,7 @@ class Suggested(Part):
     """A change that gives the loop a schedule; see `twill.studies.suggest.Suggestion`."""
 
     change: str
-    least_interval: int
+    least_cycles: float
     commands: tuple[str, ...]
 
 

@@ -10,8 +10,10 @@ from itertools import islice
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
+from twill.bounds.programs import program_bound
 from twill.console import Report, paragraph, say, silent
 from twill.errors import RefusedError, TwillError
+from twill.formats import number
 from twill.frontends.subtiling import impossible_product, subtile
 from twill.frontends.subtiling.plan import choices
 from twill.search.request import Request
@@ -32,14 +34,14 @@ class Suggestion:
     ----------
     change : str
         What is changed.
-    least_interval : int
-        Cycles; no schedule of the changed loop has a smaller interval.
+    least_cycles : float
+        No program of the changed loop takes fewer cycles an iteration.
     commands : tuple of str
         What to type for its schedule.
     """
 
     change: str
-    least_interval: int
+    least_cycles: float
     commands: tuple[str, ...]
 
 
@@ -76,11 +78,12 @@ def _schedulable(
     for change in changes:
         report(f"trying {change.what}")
         try:
-            found = solve(Request(change.made(), machine, search="written")).schedule
+            changed = change.made()
+            solve(Request(changed, machine, search="written"))
         except TwillError:
             continue
-        assert found.proof is not None
-        yield Suggestion(change.what, found.proof.bound.value, change.commands)
+        least = program_bound(changed, machine).cycles
+        yield Suggestion(change.what, least, change.commands)
 
 
 def _sub_tiles(loop: Loop, machine: Machine, subject: str, on: str) -> Iterator[_Change]:
@@ -128,7 +131,7 @@ def print_suggestions(found: Sequence[Suggestion]) -> None:
     if not found:
         paragraph("no sub-tiles and no smaller tile that were tried give it a schedule")
     for one in found:
-        least = f"{one.least_interval} cycles an iteration or more"
+        least = f"{number(one.least_cycles)} cycles an iteration or more"
         say(f"it has a schedule with {one.change}, of {least}:")
         for command in one.commands:
             say(f"  {command}")
