@@ -109,9 +109,15 @@ class Question:
         ]
 
     def request(self, loop: Loop, machine: Machine) -> Request:
-        """Return all that is asked."""
+        """Return all that is asked; warn of a loop that is for another architecture."""
         from twill.search.request import Request
 
+        made = "" if loop.origin is None else loop.origin.architecture or ""
+        if made and machine.architecture.startswith("sm_") and made != machine.architecture:
+            warn(
+                f"{loop.name} was compiled for {made}, and {machine.name} is "
+                f"{machine.architecture}: its operations are not what that would execute"
+            )
         return Request(
             loop,
             machine,
@@ -164,6 +170,14 @@ class Effort:
         cache = None if self.no_cache else Cache()
         log = note if self.verbose else silent
         return partial(within, timeout=self.timeout, report=report, log=log, cache=cache)
+
+    def suggestions(self, loop: str, machine: str) -> Callable[[], Sequence[Suggestion]] | None:
+        """Return who finds what gives a refused loop a schedule, None if that is not asked for."""
+        if not self.suggest:
+            return None
+        from twill.studies.suggest import suggested
+
+        return partial(suggested, loop, machine)
 
 
 @dataclass(frozen=True)
@@ -241,12 +255,11 @@ def schedule(
 
     choice, polished = None, None
     stopped: KeyboardInterrupt | None = None
-    suggested = partial(_suggestions, loop, machine) if effort.suggest else None
+    suggested = effort.suggestions(loop, machine)
     told = refusals(as_json=output.as_json, suggested=suggested)
     with told, progress(f"scheduling {loop}") as report:
         conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
-        _warn_of_another_architecture(request)
         simulations = polishing.simulations(question, robust, request.loop)
         asked: tuple[Request, ...] = (request,)
         if simulations is not None:
@@ -279,31 +292,6 @@ def schedule(
     _tell(solved, choice, polished, output)
     if stopped is not None:
         raise stopped
-
-
-def _warn_of_another_architecture(request: Request) -> None:
-    """Warn of a loop whose operations and layouts were compiled for another kind of SM."""
-    made, machine = request.loop.origin, request.machine
-    wanted = made.architecture if made is not None else None
-    if wanted and machine.architecture.startswith("sm_") and wanted != machine.architecture:
-        warn(
-            f"{request.loop.name} was compiled for {wanted}, and {machine.name} is "
-            f"{machine.architecture}: its operations are not what that would execute"
-        )
-
-
-def _suggestions(loop: str, machine: str) -> Sequence[Suggestion]:
-    """Return what gives a refused loop a schedule."""
-    from twill.artifacts.machine import Machine
-    from twill.errors import RefusedError
-    from twill.frontends import load_loop
-    from twill.studies.suggest import suggestions
-
-    with progress(f"{loop} has no schedule") as report:
-        try:
-            return suggestions(load_loop(loop), Machine.named(machine), loop, machine, report)
-        except RefusedError:
-            return ()
 
 
 def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, output: Output) -> None:

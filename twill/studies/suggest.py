@@ -11,9 +11,10 @@ from itertools import islice
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.bounds.programs import program_bound
-from twill.console import Report, paragraph, say, silent
+from twill.console import Report, paragraph, progress, say, silent
 from twill.errors import RefusedError, TwillError
 from twill.formats import number
+from twill.frontends import load_loop
 from twill.frontends.subtiling import impossible_product, subtile
 from twill.frontends.subtiling.plan import choices
 from twill.search.request import Request
@@ -70,6 +71,16 @@ def suggestions(
         for kind in kinds
         for one in islice(_schedulable(islice(kind, MOST_TRIED), machine, report), MOST_TOLD)
     ]
+
+
+def suggested(subject: str, machine_name: str) -> list[Suggestion]:
+    """Return `suggestions` for a loop and a machine by name, none if there is no such loop."""
+    with progress(f"{subject} has no schedule") as report:
+        try:
+            loop, machine = load_loop(subject), Machine.named(machine_name)
+        except RefusedError:
+            return []
+        return suggestions(loop, machine, subject, machine_name, report)
 
 
 def _schedulable(
