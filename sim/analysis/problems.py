@@ -59,10 +59,13 @@ def attention(
     Raises
     ------
     InputError
-        If a number is out of range, or the rows of a tile or of an iteration do not follow from the
-        loop.
+        If a number is out of range, the loop is a matrix product, or the rows of a tile or of an
+        iteration do not follow from it.
     """
     _check(sequence=sequence, tokens=tokens, heads=heads)
+    if is_product(loop):
+        wrong = f"{loop.name} is a matrix product, which has none; its problem is --size MxNxK"
+        raise InputError(wrong, path="sequence")
     rows, step = tile_rows(loop), streamed_rows(loop)
     batch = max(1, tokens // sequence)
     flop = flop_per_iteration(loop) * sequence / step * sequence / rows
@@ -175,7 +178,9 @@ def product_tile(loop: Loop) -> tuple[int, int, int]:
         If the loop does anything but add up products of what it loads.
     """
     if not is_product(loop):
-        raise InputError(f"{loop.name} is not a matrix product alone", path="size")
+        raise InputError(
+            f"{loop.name} is no matrix product; attention has --sequence N", path="size"
+        )
     rows = _extent(loop, RIGHT, lambda shape: shape[0])
     columns = _extent(loop, LEFT, lambda shape: shape[1])
     return rows, columns, flop_per_iteration(loop) // (FLOP_OF_ONE_PRODUCT * rows * columns)

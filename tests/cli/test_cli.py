@@ -273,6 +273,7 @@ COST = {"steps": [{"unit": "XX", "cycles": 1}], "latency": 1}
         ("a.json", "[" * 1_000_000, "twill: a.json: not JSON: recursion limit exceeded"),
         ("a.mlir", "[" * 1_000_000, "twill: a.mlir: not a TTGIR dump"),
         ("a.txt", "", "twill: a.txt: no such loop; packaged are "),
+        ("a.py:k", "", "twill: a.py:k: kernels are dumped first: twill loop dump FILE.py:KERNEL"),
     ],
 )  # fmt: skip
 def test_bad_loops_end_in_status_2_and_one_line(
@@ -339,9 +340,16 @@ def test_an_infeasible_request_ends_in_status_1(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr == (
         "twill: wide: the result of a needs 4096 registers per thread; hopper_h100 has 255 of "
-        "which 16 are reserved; smaller tiles need fewer (other sizes, twill loop subtile), and so "
-        "do more warps (twill loop dump --warps)\n"
+        "which 16 are reserved; smaller tiles and sub-tiles need fewer (twill schedule --suggest "
+        "tries some), and so do more warps (twill loop dump --warps)\n"
     )
+
+
+def test_a_loop_that_was_compiled_for_another_architecture_is_told_of() -> None:
+    words = ("--model", "paper", "--json")
+    for machine, said in (("hopper_h200", ""), ("blackwell_b200", "compiled for sm_90, and black")):
+        done = call(*TWILL, "schedule", "gemm_persistent_hopper", "-m", machine, *words)
+        assert (done.returncode, said in done.stderr, bool(said)) == (0, True, bool(done.stderr))
 
 
 def test_an_unwritable_output_leaves_nothing(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_a_machine_of_billions_of_contexts_is_refused_at_once(tmp_path: Path) ->
 
 
 def graph_with(**changes: Any) -> dict[str, Any]:
-    document: dict[str, Any] = documents("tests/data/*.ddg.json")[0]
+    document: dict[str, Any] = documents("docs/reading/*.ddg.json")[0]
     document["loops"][0]["ddg"]["nodes"][0] |= changes
     return document
 

@@ -21,7 +21,7 @@ from twill.frontends.ddg.format import tile_of
 from twill.problem import build_problem
 from twill.sim.checks import check
 
-FILE = Path(__file__).parents[1] / "data" / "two_products.ddg.json"
+FILE = Path(__file__).parents[2] / "docs" / "reading" / "two_products.ddg.json"
 Document = dict[str, Any]
 
 

@@ -144,7 +144,9 @@ def test_a_program_with_a_race_is_objected_to(layer_norm: twill.Schedule) -> Non
 
 
 def test_orders_as_people_write_them_are_polished_too() -> None:
+    """Also where they say an interval, but no times."""
     given = twill.load_schedule("paper_example_by_hand")
+    given = given.model_copy(update={"initiation_interval": 2})
     found = polish(given, simulations=8)
     assert found.given_cycles == 2
     assert found.schedule.programs == given.programs

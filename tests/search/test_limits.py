@@ -299,8 +299,8 @@ def test_a_refusal_is_data_with_json_and_a_line_without(too_wide: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         "twill: small: the result of a needs 200 registers per thread; small has 100 of which 0 "
-        "are reserved; smaller tiles need fewer (other sizes, twill loop subtile), and so do more "
-        "warps (twill loop dump --warps)\n"
+        "are reserved; smaller tiles and sub-tiles need fewer (twill schedule --suggest tries "
+        "some), and so do more warps (twill loop dump --warps)\n"
     )
     done = call(*command, "--json", folder=too_wide)
     assert (done.returncode, done.stderr) == (1, "")

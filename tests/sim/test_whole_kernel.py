@@ -176,6 +176,7 @@ def test_the_command_estimates_products(gemm: Schedule, tmp_path: Path) -> None:
     for more, message in (
         (("--size", "64x64"), "rows, columns and depth"),
         (("--size", "64x64x64", "--sequence", "64"), "either --size or --sequence"),
+        (("--sequence", "512"), "sequence: gemm_persistent_hopper is a matrix product, which has"),
         (("--clock", "fast"), "MHz, or capped"),
     ):
         done = in_process(*words, *more)

@@ -106,7 +106,7 @@ def test_tiles_of_a_product_cover_it() -> None:
 
 
 def test_problems_that_a_loop_does_not_have() -> None:
-    with pytest.raises(InputError, match="not a matrix product alone"):
+    with pytest.raises(InputError, match="is no matrix product; attention has --sequence"):
         product(load_loop("fa_fwd_hopper"), 64, 64, 64)
     with pytest.raises(InputError, match="depth: a whole number from 1"):
         product(load_loop("gemm_hopper"), 64, 64, 0)

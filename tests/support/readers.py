@@ -490,7 +490,7 @@ READERS = {
         accepted=2,
     ),
     "graph": Reader(
-        of_json("tests/data/*.ddg.json"),
+        of_json("docs/reading/*.ddg.json"),
         ".json",
         follow_graph,
         lambda file: commanded("twill", "loop", "show", file, "--machine", "ddg"),

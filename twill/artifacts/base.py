@@ -257,6 +257,8 @@ def packaged_text(what: str, folder: str, name: str, ending: str) -> bytes:
 
 def unknown(what: str, name: str, names: Collection[str], endings: str) -> InputError:
     """Return the error for a name that is neither packaged nor a file's; it names the nearest."""
+    if what != "machine" and (name.endswith(".py") or ".py:" in name):
+        return InputError("kernels are dumped first: twill loop dump FILE.py:KERNEL", file=name)
     near = difflib.get_close_matches(name, names, n=MOST_NAMES, cutoff=0)
     more = f" (and {len(names) - len(near)} more)" if len(names) > len(near) else ""
     shown = ", ".join(near if more else names)

@@ -13,10 +13,10 @@ from twill.problem.groups import WarpGroup
 from twill.problem.operations import ProblemOperation
 
 # What helps, and who does it.
-LESS_MEMORY = "smaller tiles need less (other sizes, twill loop subtile)"
+LESS_MEMORY = "smaller tiles need less (twill schedule --suggest tries some)"
 FEWER_REGISTERS = (
-    "smaller tiles need fewer (other sizes, twill loop subtile), and so do more warps "
-    "(twill loop dump --warps)"
+    "smaller tiles and sub-tiles need fewer (twill schedule --suggest tries some), and so do more "
+    "warps (twill loop dump --warps)"
 )
 
 

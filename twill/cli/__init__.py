@@ -6,8 +6,8 @@ import contextlib
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -15,13 +15,14 @@ import typer
 from typer import Argument, Option
 
 from twill.console import command as ending_in_one_line
-from twill.console import say, say_written
+from twill.console import note, say, say_written
 from twill.errors import InputError, RefusedError, short
 from twill.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from twill.artifacts.base import Artifact
     from twill.sim.engine import Conditions
+    from twill.studies.suggest import Suggestion
 
 MOST_JOBS = 256
 MOST_DIGITS = 18  # of whole numbers; Python refuses to read those of thousands
@@ -181,14 +182,27 @@ def json_text(schema: str, data: Mapping[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def refusals(*, as_json: bool) -> Iterator[None]:
-    """Print a refusal as data and end in its exit status, if JSON was asked for."""
+def refusals(
+    *, as_json: bool, suggested: Callable[[], Sequence[Suggestion]] | None = None
+) -> Iterator[None]:
+    """End in the exit status of a refusal: print it as data, if JSON was asked for, and what helps.
+
+    `suggested`: finds what helps; not looked for without it.
+    """
     try:
         yield
     except RefusedError as error:
-        if not as_json:
+        if suggested is None and not as_json:
             raise
-        print_json("refusal", {"refused": error.data})
+        found = None if suggested is None else suggested()
+        if as_json:
+            helps = {} if found is None else {"suggestions": [asdict(one) for one in found]}
+            print_json("refusal", {"refused": error.data, **helps})
+        else:
+            from twill.studies.suggest import print_suggestions
+
+            note(f"twill: {error}")
+            print_suggestions(found or ())
         raise typer.Exit(error.exit_status) from None
 
 

@@ -23,7 +23,7 @@ from twill.cli import (
     pairs,
     refusals,
 )
-from twill.console import WIDTH, Report, note, progress, say, silent
+from twill.console import WIDTH, Report, note, progress, say, silent, warn
 from twill.files import check_target
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from twill.search.scheduler import Solved
     from twill.sim.engine import Conditions
     from twill.studies.robust import Choice
+    from twill.studies.suggest import Suggestion
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
 RulesName = StrEnum("RulesName", {"issue": "issue", "paper": "paper"})
@@ -108,9 +109,15 @@ class Question:
         ]
 
     def request(self, loop: Loop, machine: Machine) -> Request:
-        """Return all that is asked."""
+        """Return all that is asked; warn of a loop that is for another architecture."""
         from twill.search.request import Request
 
+        made = "" if loop.origin is None else loop.origin.architecture or ""
+        if made and machine.architecture.startswith("sm_") and made != machine.architecture:
+            warn(
+                f"{loop.name} was compiled for {made}, and {machine.name} is "
+                f"{machine.architecture}: its operations are not what that would execute"
+            )
         return Request(
             loop,
             machine,
@@ -129,7 +136,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Effort:
-    """What does not change an answer, but whether there is one in time."""
+    """What does not change an answer, but whether there is one in time, and what is said if not."""
 
     timeout: Annotated[
         float | None,
@@ -148,6 +155,10 @@ class Effort:
             "--verbose", "-v", help="Print each question to a solver, and its answer, on stderr."
         ),
     ] = False
+    suggest: Annotated[
+        bool,
+        Option("--suggest", help="Where there is no schedule, try sub-tiles and smaller tiles."),
+    ] = False
 
     def solver(self, report: Report) -> Callable[[Request], Solved]:
         """Return who answers requests."""
@@ -159,6 +170,14 @@ class Effort:
         cache = None if self.no_cache else Cache()
         log = note if self.verbose else silent
         return partial(within, timeout=self.timeout, report=report, log=log, cache=cache)
+
+    def suggestions(self, loop: str, machine: str) -> Callable[[], Sequence[Suggestion]] | None:
+        """Return who finds what gives a refused loop a schedule, None if that is not asked for."""
+        if not self.suggest:
+            return None
+        from twill.studies.suggest import suggested
+
+        return partial(suggested, loop, machine)
 
 
 @dataclass(frozen=True)
@@ -236,7 +255,9 @@ def schedule(
 
     choice, polished = None, None
     stopped: KeyboardInterrupt | None = None
-    with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
+    suggested = effort.suggestions(loop, machine)
+    told = refusals(as_json=output.as_json, suggested=suggested)
+    with told, progress(f"scheduling {loop}") as report:
         conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
         simulations = polishing.simulations(question, robust, request.loop)

@@ -160,11 +160,15 @@ class Effects(Written):
         return Text(variable)
 
     def _chunk(self, statement: Statement) -> str:
-        layout = self.source.type_of(statement.results[0]).layout
+        value = statement.results[0]
+        layout = self.source.type_of(value).layout
         assert layout is not None
         assert self.columns is not None
         if layout.name != "linear":
-            raise RefusedError("a tile of tensor memory in this layout has no template")
+            raise RefusedError(
+                f"{self.source.hint(value) or 'a tile'} has no template in parts of its columns, "
+                "and memory has no room for all of them; narrower tiles have it"
+            )
         bases = [b for b in layout.parameters["register"] if b[1] < self.columns]
         return self.gluon.layouts.of_tile(
             Layout("linear", {**layout.parameters, "register": bases})

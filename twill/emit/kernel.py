@@ -244,7 +244,10 @@ class _Kernel:
             wide = [p for p in found if p[1] == DEFAULT_WARPS]
             first = max(wide, key=lambda p: p[2], default=None)
         if first is None:
-            raise RefusedError("no group has four warps, which the default partition has")
+            raise RefusedError(
+                "no group has four warps, which the default partition has: dump the kernel for "
+                "four (twill loop dump --warps 4)"
+            )
         return [first, *(p for p in found if p is not first)]
 
     def _spare(self, partitions: list[tuple[str, int, int]], more: int) -> int:

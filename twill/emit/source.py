@@ -52,8 +52,8 @@ class Source:
     def __init__(self, loop: Loop) -> None:
         if loop.source is None:
             raise RefusedError(
-                f"{loop.name}: only loops that are read from TTGIR know the kernel around them "
-                "(a schedule that was made before they did has to be made anew)"
+                f"{loop.name}: only loops that are read from TTGIR know the kernel around them, "
+                "until they are cut or resized (write the kernel so, and dump it)"
             )
         self.dump = Dump(loop.source.text)
         self.loop = self.dump.loops()[loop.source.loop]

@@ -12,7 +12,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ from twill.artifacts.order import Order, Waits, is_order
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
 from twill.files import read_bytes
+from twill.frontends.ddg.schedules import is_schedule_graph, parse_schedule_graph
 
 if TYPE_CHECKING:
     from twill.frontends.ttgir.reader import Plain
@@ -44,9 +45,10 @@ def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
     ----------
     name : str
         A name that `packaged_schedules` lists, or a path: of a ``twill.schedule`` or a
-        ``twill.order`` (``.json``), or of a schedule as IR (``.mlir``).
+        ``twill.order`` (``.json``), of a schedule for a ``ddg-0.1`` graph (``.json``), or of a
+        schedule as IR (``.mlir``).
     waits : str, optional
-        Where an order's asynchronous results are awaited, if not where it says: ``late`` or
+        Where asynchronous results are awaited, of an order if not where it says: ``late`` or
         ``hoisted``, see `twill.artifacts.order.Order`.
 
     Raises
@@ -64,6 +66,8 @@ def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
         text = packaged_text("schedule", "traces/schedules", name, ".json")
     else:
         raise unknown("schedule", name, packaged_schedules(), ".json or .mlir")
+    if is_schedule_graph(text):
+        return parse_schedule_graph(text, file, cast("Waits", waits or "late"))
     if is_order(text):
         order = Order.from_json(text, file=file)
         return scheduled(order if waits is None else order.model_copy(update={"waits": waits}))

@@ -228,7 +228,7 @@ class _Polishing:
     def _beginnings(self, schedule: Schedule) -> Iterator[Candidate]:
         """Yield the candidates that a schedule is, by its static times and by those of a run."""
         programs = Programs(schedule)
-        if schedule.initiation_interval is not None:
+        if schedule.initiation_interval is not None and schedule.start:
             with suppress(RefusedError):  # it has groups that no kernel of the loop may have
                 yield programs.candidate(schedule.initiation_interval, schedule.start)
         with suppress(TwillError):

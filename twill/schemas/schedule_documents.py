@@ -37,11 +37,20 @@ class Refused(errors.Refusal):
     message: str
 
 
+class Suggested(Part):
+    """A change that gives the loop a schedule; see `twill.studies.suggest.Suggestion`."""
+
+    change: str
+    least_cycles: float
+    commands: tuple[str, ...]
+
+
 class Refusal(Document):
-    """``twill schedule --json`` where there is no schedule."""
+    """``twill schedule --json`` where there is no schedule; `suggestions` with ``--suggest``."""
 
     schema_name: Literal["twill.refusal"] = Field(alias="schema")
     refused: Refused
+    suggestions: tuple[Suggested, ...] = ()
 
 
 class GroupSummary(Part):

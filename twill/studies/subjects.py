@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from twill.artifacts.base import unknown
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import SCHEMA as ORDER
@@ -14,6 +15,7 @@ from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
 from twill.frontends import READERS, load_loop, packaged_loops
+from twill.frontends.ddg.schedules import is_schedule_graph
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
@@ -111,16 +113,15 @@ def is_schedule(item: str) -> bool:
     if not item.endswith(".json"):
         if item in packaged_loops() or item.endswith(tuple(READERS)):
             return False
-        raise InputError(
-            f"no such loop or schedule; packaged loops are {', '.join(packaged_loops())}; "
-            f"packaged schedules are {', '.join(packaged_schedules())}; a file ends in "
-            f"{' or '.join(READERS)}",
-            file=item,
-        )
+        known = [*packaged_loops(), *packaged_schedules()]
+        raise unknown("loop or schedule", item, known, " or ".join(READERS))
     try:
-        document = json.loads(read_bytes(item))
+        text = read_bytes(item)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return True  # the reader of schedules says what is wrong with it
+    if is_schedule_graph(text):
+        return True
     return isinstance(document, dict) and document.get("schema") in SCHEDULES
 
 

@@ -94,7 +94,7 @@ class _Extraction:
         self.free = [n.id for n in self.all if n.occupancy == 0]
         self.kept = [n for n in self.all if n.occupancy]
         self._check()
-        self.names = {n.id: f"{_kind(n).rsplit('.', 1)[-1]}.{n.id}" for n in self.all}
+        self.names = {n.id: operation_name(n.op_kind, n.id) for n in self.all}
         self.addresses = self._addresses()
         self.delays = self._delays()
         self.waiting = {delay.consumer for delay in self.delays}
@@ -281,6 +281,12 @@ class _Extraction:
             users = sorted({d.consumer for d in self.delays if free in d.through})
             into = tuple(self.names[user] for user in users)
             yield Folded(name=self.names[free], kind=self.nodes[free].op_kind, into=into)
+
+
+def operation_name(op_kind: str, number: int) -> str:
+    """Return the name of the operation that a node becomes."""
+    kind = KINDS.get(op_kind, op_kind.removeprefix("ttng."))
+    return f"{kind.rsplit('.', 1)[-1]}.{number}"
 
 
 def _kind(node: Node) -> str:

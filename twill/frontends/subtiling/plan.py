@@ -280,9 +280,11 @@ def _problem(operation: Operation, products: Products) -> str | None:
     together = products.warps or operation.warps
     groups = max(1, operation.warps // together) if in_registers else 1
     if all(rows % (height * groups) for height in allowed):
-        of = f" for {operation.warps} warps" if groups > 1 else ""
         multiples = " or ".join(str(height * groups) for height in allowed)
-        return f"rows must be a multiple of {multiples}{of}"
+        if groups == 1:
+            return f"rows must be a multiple of {multiples}"
+        fewer = f"{min(allowed)} for {together}: twill loop dump --warps {together}"
+        return f"rows must be a multiple of {multiples} for {operation.warps} warps ({fewer})"
     step, most = products.column_step, products.most_columns
     if columns % step or columns > most:
         return f"columns must be a multiple of {step} and at most {most}"
