@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from twill.artifacts.program import Await, Issue, Wait
+from twill.artifacts.program import Await, Get, Issue, Wait
 from twill.cli.main import app
 from twill.emit.roles import Role
 
@@ -37,6 +37,28 @@ def test_a_store_is_awaited_before_the_products_of_registers_that_are_issued_bef
     role.memories = SimpleNamespace(in_registers=lambda name: name == "dv")
     steps = [SimpleNamespace(instruction=instruction) for instruction in instructions]
     assert [place for place, _ in role._in_order(SimpleNamespace(steps=steps))] == order
+
+
+def test_what_is_only_converted_is_read_in_the_layout_that_is_wanted() -> None:
+    role: Any = Role.__new__(Role)
+    kinds = {"turned": "convert_layout", "difference": "sub"}
+    role.operations = {name: SimpleNamespace(kind=kind) for name, kind in kinds.items()}
+    role.gluon, role.names, role.where = None, str, SimpleNamespace(round=None)
+    role.places = SimpleNamespace(
+        copy=lambda value, reader, _: SimpleNamespace(text=lambda *_: f"{value}_for_{reader}")
+    )
+    role.memories = SimpleNamespace(
+        is_number=lambda _: False,
+        is_flag=lambda _: False,
+        register_layout=lambda name, _: f"LAYOUT_OF_{name}",
+        staging=lambda value: value,
+        slot=lambda staging, _: f"{staging}_staging",
+    )
+    read = [role._gotten(Get(value="row", reader=reader), None) for reader in kinds]
+    assert read == [
+        "row_for_turned = row_staging.load(LAYOUT_OF_turned)",
+        "row_for_difference = row_staging.load(LAYOUT_OF_row)",
+    ]
 
 
 @pytest.mark.slow
