@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from twill.artifacts.program import Await, Issue, Wait
+from twill.artifacts.program import Await, Get, Issue, Wait
 from twill.cli.main import app
 from twill.emit.roles import Role
 
@@ -39,16 +39,60 @@ def test_a_store_is_awaited_before_the_products_of_registers_that_are_issued_bef
     assert [place for place, _ in role._in_order(SimpleNamespace(steps=steps))] == order
 
 
+def test_what_is_only_converted_is_read_in_the_layout_that_is_wanted() -> None:
+    role: Any = Role.__new__(Role)
+    kinds = {"turned": "convert_layout", "difference": "sub"}
+    role.operations = {name: SimpleNamespace(kind=kind) for name, kind in kinds.items()}
+    role.gluon, role.names, role.where = None, str, SimpleNamespace(round=None)
+    role.places = SimpleNamespace(
+        copy=lambda value, reader, _: SimpleNamespace(text=lambda *_: f"{value}_for_{reader}")
+    )
+    role.memories = SimpleNamespace(
+        is_number=lambda _: False,
+        is_flag=lambda _: False,
+        register_layout=lambda name, _: f"LAYOUT_OF_{name}",
+        staging=lambda value: value,
+        slot=lambda staging, _: f"{staging}_staging",
+    )
+    read = [role._gotten(Get(value="row", reader=reader), None) for reader in kinds]
+    assert read == [
+        "row_for_turned = row_staging.load(LAYOUT_OF_turned)",
+        "row_for_difference = row_staging.load(LAYOUT_OF_row)",
+    ]
+
+
+MORE_ROOM = """
+extends = "blackwell_b200"
+name = "blackwell_b200_3072"
+description = "a B200 with another part of its shared memory set aside"
+
+[memories.smem]
+set_aside = { value = 3072, unit = "bytes", source = "MODEL: 1,024 more than the packaged file" }
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.triton
-def test_with_registers_kept_for_products_a_backward_kernel_passes(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize(
+    ("loop", "machine", "compiled"),
+    [
+        (
+            "attention_backward_d64_hopper",
+            "hopper_h100_ptxas",
+            "attention_backward_kernel for sm_90a",
+        ),
+        ("fa_bwd_blackwell", MORE_ROOM, "attention_backward_two_tiles_kernel for sm_100a"),
+    ],
+)
+def test_a_backward_kernel_passes(loop: str, machine: str, compiled: str, tmp_path: Path) -> None:
     pytest.importorskip("triton")
     schedule, kernel = str(tmp_path / "s.json"), str(tmp_path / "kernel.py")
-    loop, machine = "attention_backward_d64_hopper", "hopper_h100_ptxas"
+    if "\n" in machine:
+        file = tmp_path / "machine.toml"
+        file.write_text(machine)
+        machine = str(file)
     made = ("schedule", loop, "--machine", machine, "--effort", "quick", "-o", schedule)
     assert CliRunner().invoke(app, made).exit_code == 0
     checked = CliRunner().invoke(app, ("emit", schedule, "-o", kernel, "--check"))
     assert checked.exit_code == 0, checked.stdout
-    assert "attention_backward_kernel for sm_90a" in checked.stdout
+    assert compiled in checked.stdout

@@ -323,7 +323,10 @@ class Role(Operations):
             slot = self.memories.slot(self.memories.staging(get.value), at)
             layout = self.gluon.layouts.of_number(self.group.warps)
             return f"{to} = gl.sum({slot}.load({layout}), axis=0)"
-        layout = self.memories.register_layout(get.value, self.gluon)
+        # What is only converted is read as it is wanted, and not exchanged once more.
+        converted = self.operations[get.reader].kind == "convert_layout"
+        made = get.reader if converted else get.value
+        layout = self.memories.register_layout(made, self.gluon)
         test = " != 0" if self.memories.is_flag(get.value) else ""
         slot = self.memories.slot(self.memories.staging(get.value), at)
         return f"{to} = {slot}.load({layout}){test}"
