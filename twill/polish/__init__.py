@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
@@ -28,11 +29,13 @@ from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
-EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}
-USUAL = 32
+EFFORTS = {"quick": 64, "normal": 1280, "thorough": 9600}
+USUAL = 20
+BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 3  # times as many as chains are simulated with all contexts
 CHAINS = 8  # programs that a search goes on from at first
+FAR = 1.1  # times the lowest energy from which on fewer or more groups are no reason to look at it
 OTHERS_TOLD = 3
 ANOTHER = "another schedule of least interval"
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
@@ -172,7 +175,7 @@ class _Polishing:
             self._given_cycles = self._judge.interval(self._given, CONFIRMING)
         if self._given_cycles is not None and self._given_cycles <= self._bound.cycles:
             return
-        few = max(1, simulations // 4)
+        few = max(1, min(simulations // 4, BEGINNINGS))
         points = self._first(self._candidates(), few, pool)
         if points:
             first = best_of(self._programs, self._judge, points)
@@ -311,8 +314,18 @@ class _Polishing:
 
 
 def _best(points: Sequence[Point], count: int) -> list[Point]:
-    """Return the points of lowest energy, of which half lack no registers if so many do not."""
-    ordered = sorted(points, key=lambda point: point.energy)
-    right = [point for point in ordered if not point.lack][: count // 2]
-    others = [point for point in ordered if point not in right][: count - len(right)]
-    return sorted([*right, *others], key=lambda point: point.energy)
+    """Return different points of lowest energy.
+
+    Of those near the lowest, each number of groups has as many if there are so many.
+    """
+    different = {(point.candidate.group, point.energy): point for point in reversed(points)}
+    ordered = sorted(different.values(), key=lambda point: point.energy)
+    rank = Counter[tuple[int, bool]]()
+    ranked = list[tuple[int, Point]]()
+    for point in ordered:
+        kind = (len(set(point.candidate.group)), point.lack > 0)
+        near = point.energy <= FAR * ordered[0].energy
+        ranked.append((rank[kind] if near else len(ordered), point))
+        rank[kind] += 1
+    chosen = sorted(ranked, key=lambda one: (one[0], one[1].energy))[:count]
+    return sorted((point for _, point in chosen), key=lambda point: point.energy)

@@ -15,17 +15,23 @@ from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import simulate, steady_state_of
 from twill.verification.registers import registers_along_programs
 
-FIRST_ITERATIONS = 16  # iterations in which a program is looked at first
-# A run may be given up from that iteration on, by the distances of that many completions.
-LEAST_ITERATIONS, SPAN = 7, 4
-# It is where these are longer, by that factor, than the interval that it has to beat.
+FIRST_ITERATIONS = 16  # iterations in which is seen when and why operations are issued
+# A program is executed until two spans of so many iterations take the same, up to a part, or until
+# that iteration. The rest of a run would drain what is in flight, which is faster.
+SPAN, ALIKE, SETTLED_BY = 4, 0.001, 40
+LONGEST = 64  # iterations
+# A run is given up where a span takes longer, by that factor, than the interval to beat.
 HOPELESS = 1.1
 NEAR = 1.05  # an estimate above a limit by less than that factor may be too high
 OTHERS = 0.1  # part that counts of what a program takes longer under other conditions
 
 
-class _GivenUp(Exception):  # noqa: N818 - nothing is wrong
-    """A run is slower than what is wanted."""
+class _Ended(Exception):  # noqa: N818 - nothing is wrong
+    """A run has shown how many cycles an iteration takes, or None: more than is wanted."""
+
+    def __init__(self, cycles: float | None) -> None:
+        super().__init__()
+        self.cycles = cycles
 
 
 @dataclass(frozen=True)
@@ -54,11 +60,12 @@ class Judge:
         SimulationError
             If the program deadlocks, or reads what it should not.
         """
-        conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
-        return _executed(StreamingMultiprocessor(schedule, conditions, estimate=True), limit)
+        conditions = replace(self.conditions[0], iterations=LONGEST)
+        sm = StreamingMultiprocessor(schedule, conditions, estimate=True)
+        return _executed(sm, limit, whole=False)
 
     def energy(self, schedule: Schedule, limit: float = math.inf) -> float | None:
-        """Return the cycles of one iteration over few, None if they are more than a limit.
+        """Return the cycles of one iteration once they repeat, None if more than a limit.
 
         Estimated first: most programs are clearly slower, and one context tells.
 
@@ -67,12 +74,14 @@ class Judge:
         SimulationError
             If the program deadlocks, or reads what it should not.
         """
-        conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
+        conditions = replace(self.conditions[0], iterations=LONGEST)
         sm = StreamingMultiprocessor(schedule, conditions, estimate=True)
-        found = _executed(sm, NEAR * limit)
+        found = _executed(sm, NEAR * limit, whole=False)
         if found is None or found > NEAR * limit:
             return None
-        return found if sm.in_step else self.interval(schedule, FIRST_ITERATIONS, limit)
+        if sm.in_step:
+            return found
+        return _executed(StreamingMultiprocessor(schedule, conditions), limit, whole=False)
 
     def interval(
         self, schedule: Schedule, iterations: int, limit: float | None = None
@@ -158,19 +167,28 @@ class Judge:
         return ", ".join(f"more than there is of {name}" for name in found.exceeded)
 
 
-def _executed(sm: StreamingMultiprocessor, limit: float | None) -> float | None:
-    """Return the cycles of one iteration, None if they are clearly more than a limit."""
+def _executed(
+    sm: StreamingMultiprocessor, limit: float | None, *, whole: bool = True
+) -> float | None:
+    """Return the cycles of one iteration, None if they are clearly more than a limit.
+
+    `whole`: whether all iterations are executed, instead of those until the run has settled.
+    """
+    finished = sm.finished_at
 
     def watch(iteration: int) -> None:
-        if limit is None or iteration < LEAST_ITERATIONS:
+        if iteration < 2 * SPAN:
             return
-        taken = sm.finished_at[iteration] - sm.finished_at[iteration - SPAN]
-        if taken > HOPELESS * limit * SPAN:
-            raise _GivenUp
+        last = finished[iteration] - finished[iteration - SPAN]
+        before = finished[iteration - SPAN] - finished[iteration - 2 * SPAN]
+        if limit is not None and last > HOPELESS * limit * SPAN:
+            raise _Ended(None)
+        if not whole and (abs(last - before) <= ALIKE * last or iteration == SETTLED_BY):
+            raise _Ended((last + before) / (2 * SPAN))
 
     try:
         sm.run(watch)
-    except _GivenUp:
-        return None
+    except _Ended as ended:
+        return ended.cycles
     steady = steady_state_of(sm)
     return float(steady.interval) if steady else max(sm.finished_at) / len(sm.finished_at)

@@ -32,6 +32,7 @@ class Moves:
             [g for g, group in enumerate(programs.groups) if group.takes(o)]
             for o in self._operations
         ]
+        self._values = [o.index for o in self._operations if o.registers]
         self._rings = [o.index for o in self._operations if o.streaming]
         self._into: list[list[Edge]] = [[] for _ in self._operations]
         self._from: list[list[Edge]] = [[] for _ in self._operations]
@@ -153,6 +154,29 @@ class Moves:
         start[v] = self._near(candidate, v, start[w] + offset)
         return self._settled(candidate, start, {v})
 
+    def shorten(self, candidate: Candidate) -> Candidate | None:
+        """Bring a value's producer and its last reader together, so that it lives shorter."""
+        start, interval = list(candidate.start), candidate.interval
+        reads = {
+            v: [(start[e.consumer] + e.distance * interval, e) for e in self._from[v] if e.carries]
+            for v in self._values
+        }
+        lives = {
+            v: self._operations[v].registers * (max(at for at, _ in read) - start[v])
+            for v, read in reads.items()
+            if read
+        }
+        long = {v: life for v, life in lives.items() if life > 0}
+        if not long:
+            return None
+        v = self._random.choices(list(long), list(long.values()))[0]
+        if self._random.random() < 0.5:
+            start[v] = min(at for at, _ in reads[v]) - max(1, self._operations[v].issue)
+            return self._settled(candidate, start, {v})
+        at, edge = max(reads[v], key=lambda one: one[0])
+        start[edge.consumer] -= at - start[v] - max(1, edge.delay)
+        return self._settled(candidate, start, {edge.consumer})
+
     def regroup(self, candidate: Candidate) -> Candidate | None:
         """Let another group issue an operation, and perhaps what depends on it."""
         v = self._any()
@@ -229,6 +253,7 @@ MOVES: dict[Callable[[Moves, Candidate], Candidate | None], float] = {
     Moves.insert: 3,
     Moves.exchange: 3,
     Moves.align: 3,
+    Moves.shorten: 2,
     Moves.regroup: 2,
     Moves.phase: 1,
     Moves.stage: 1,

@@ -19,7 +19,7 @@ from random import Random
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
 from twill.polish.candidates import Candidate, Programs
-from twill.polish.judge import FIRST_ITERATIONS, Judge
+from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 
 # Iterations over which a new best is confirmed, and the one that is returned.
@@ -29,9 +29,9 @@ HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as part
 ROUNDS = 4  # after each, chains are compared
 PATIENCE = 100  # simulations without a new lowest energy after which a chain goes back to it
 RECORDED = 20  # accepted changes after which the critical chain is looked at again
-# A program that lacks a part of the register file has so many times that part more energy, so that
-# a chain may pass through it.
-LACK = 2.0
+# A program that lacks a part of the register file has so many times that part more energy in each
+# round: a chain may pass through it, and does not end there.
+LACKS = (2.0, 4.0, 8.0, 16.0)
 LOOKED_AT = 4  # programs of a walk that are looked at more closely, the lowest energies
 
 
@@ -41,11 +41,10 @@ class Point:
 
     Attributes
     ----------
-    energy : float
-        About what it takes, in cycles, and more if it lacks registers: programs near to each other
-        are compared by it.
-    lack : float
-        Part of the register file that it lacks.
+    cycles : float
+        About what an iteration takes.
+    lack, weight : float
+        Part of the register file that it lacks, and how many times that part counts.
     interval, cost : float
         What it takes and what it costs by the judge, in cycles, if it was confirmed.
     origin : str
@@ -53,11 +52,17 @@ class Point:
     """
 
     candidate: Candidate
-    energy: float
+    cycles: float
     lack: float = 0.0
+    weight: float = LACKS[0]
     interval: float = math.inf
     cost: float = math.inf
     origin: str = ""
+
+    @property
+    def energy(self) -> float:
+        """What programs near to each other are compared by, in cycles."""
+        return self.cycles * (1 + self.weight * self.lack)
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,8 @@ class Chain:
 
     @property
     def worth(self) -> tuple[float, int]:
-        """What the chain is compared by: the best program, or where it is if none is correct."""
-        return (self.here.energy if self.best is None else self.best.cost), self.number
+        """What the chain is compared by."""
+        return self.here.energy, self.number
 
 
 class Walk:
@@ -147,7 +152,7 @@ class Walk:
             schedule, lack = self._programs.with_lack(point.candidate)
         except TwillError:
             return None
-        key, more = _key(schedule), 1 + LACK * lack
+        key, more = _key(schedule), 1 + point.weight * lack
         if key in self._known:
             found = self._known[key]
         else:
@@ -157,7 +162,7 @@ class Walk:
                 found = self._judge.energy(schedule, most / more)
             if found is not None or most >= self._chain.here.energy:
                 self._known[key] = found
-        return None if found is None else replace(point, energy=found * more, lack=lack)
+        return None if found is None else replace(point, cycles=found, lack=lack)
 
     def _best_of(self, points: Sequence[Point]) -> Point | None:
         """Return the best of some programs if it is better than the chain's and correct."""
@@ -183,24 +188,16 @@ def looked_at(given: Schedule, judge: Judge, point: Point, *, exact: bool) -> Po
     found = None
     with suppress(TwillError):
         found = judge.energy(schedule) if exact else judge.estimate(schedule)
-    energy = math.inf if found is None else found * (1 + LACK * lack)
-    return replace(point, energy=energy, lack=lack)
+    return replace(point, cycles=math.inf if found is None else found, lack=lack)
 
 
 def best_of(
     programs: Programs, judge: Judge, points: Sequence[Point], limit: float = math.inf
 ) -> Point | None:
     """Return the best of the programs of lowest energy that is under a limit, None if none is."""
-    looked_at = []
     right = sorted((p for p in points if not p.lack), key=lambda point: point.energy)
-    for number, point in enumerate(right[:LOOKED_AT]):
-        schedule = programs.schedule(point.candidate)
-        with suppress(TwillError):
-            interval = judge.interval(schedule, FIRST_ITERATIONS, limit)
-            if interval is not None and interval < limit:
-                looked_at.append((interval, number, point, schedule))
-    for *_, point, schedule in sorted(looked_at, key=lambda one: one[:2]):
-        found = confirmed(judge, schedule, limit)
+    for point in right[:LOOKED_AT]:
+        found = confirmed(judge, programs.schedule(point.candidate), limit)
         if found is not None:
             return replace(point, interval=found[0], cost=found[1])
     return None
@@ -224,15 +221,29 @@ def _key(schedule: Schedule) -> str:
 
 
 def _walk(
-    given: Schedule, judge: Judge, chain: Chain, seed: int, budget: int, part: tuple[float, float]
+    given: Schedule, judge: Judge, chain: Chain, seed: int, budget: int, number: int
 ) -> Chain:
-    """Take a chain further through a part of the whole search."""
-    begin, end = part
+    """Take a chain through a round of the search."""
+    begin, end = number / ROUNDS, (number + 1) / ROUNDS
 
     def temperature(spent: float) -> float:
         return HOT * math.pow(COLD / HOT, begin + spent * (end - begin))
 
     return Walk(Programs(given), judge, chain, seed).on(budget, temperature)
+
+
+def _chosen(chains: Sequence[Chain], number: int) -> list[Chain]:
+    """Return the best chains for a round, in the first half of which half lack registers.
+
+    `chains`: the best first.
+    """
+    count = max(2, len(chains) >> number)
+    if 2 * number >= ROUNDS:
+        return list(chains[:count])
+    lacking = [chain for chain in chains if chain.here.lack][: count // 2]
+    right = [chain for chain in chains if not chain.here.lack][: count - len(lacking)]
+    more = [chain for chain in chains if chain not in lacking and chain not in right]
+    return (lacking + right + more)[:count]
 
 
 def anneal(
@@ -249,22 +260,23 @@ def anneal(
 
     It ends where `report` says that nothing can be better.
 
-    After each round the better half of the chains goes on, at least two, so that each gets more of
-    the next (successive halving).
+    After each round half as many chains go on, at least two, so that each gets more of the next
+    (successive halving).
 
     `points`: where chains begin.
     `simulations`: of all chains together.
     """
     chains = [Chain(n, point) for n, point in enumerate(points)]
     for number in range(ROUNDS):
-        part = (number / ROUNDS, (number + 1) / ROUNDS)
-        budget = simulations // (ROUNDS * len(chains))
-        arguments = [(given, judge, chain, seed, budget, part) for chain in chains]
+        weight = LACKS[number]
+        chains = [replace(one, here=replace(one.here, weight=weight)) for one in chains]
+        chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
+        budget = simulations // (ROUNDS * len(chosen))
+        arguments = [(given, judge, chain, seed, budget, number) for chain in chosen]
         if pool is None:
-            chains = [_walk(*a) for a in arguments]
+            taken = [_walk(*a) for a in arguments]
         else:
-            chains = list(pool.map(_walk, *zip(*arguments, strict=True)))
-        chains.sort(key=lambda chain: chain.worth)
+            taken = list(pool.map(_walk, *zip(*arguments, strict=True)))
+        chains = [chain for chain in chains if chain not in chosen] + taken
         if report([chain.best for chain in chains if chain.best is not None]):
             break
-        chains = chains[: max(2, len(chains) // 2)]

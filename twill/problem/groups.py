@@ -282,6 +282,11 @@ def allocated(
     return tuple(result)
 
 
+# What a group has over the most that a thread may have counts for one step and that part of it: the
+# least change that brings it below is often one value.
+SLIGHT = 0.1
+
+
 def lack_of_registers(
     problem: Problem, groups: Sequence[WarpGroup], needed: Sequence[int | None]
 ) -> float:
@@ -290,8 +295,12 @@ def lack_of_registers(
     if file is None:
         return 0.0
     allocation = _least_allocation(file, groups, needed)
-    over = sum(max(0, a - file.most) * share.blocks for share, a in allocation.items())
-    return max(0, over, -_room(file, allocation)) * file.threads / file.file
+    most = rules.room(file, file.most)
+    over = 0.0
+    for share in allocation:
+        beyond = max(needed[g] or 0 for g in share.members) - most
+        over += share.blocks * (file.step + SLIGHT * beyond) if beyond > 0 else 0.0
+    return max(over, -_room(file, allocation)) * file.threads / file.file
 
 
 def _least_allocation(
