@@ -412,8 +412,10 @@ def test_the_issue_rules_are_refused(paper_loop: twill.Loop, paper_machine: twil
 
 
 def test_exact_cycles_are_refused(attention: twill.Loop, hopper: twill.Machine) -> None:
+    problem = build_problem(attention, hopper, rules="paper")
+    asked = Question(problem, 2048, 6144, available_groups(problem))
     with pytest.raises(InputError, match=r"engine: .* use normalized time or fewer stages"):
-        twill.schedule(attention, hopper, rules="paper", engine="verbatim")
+        VerbatimEngine(asked).solve()
 
 
 def test_a_question_that_takes_too_long_has_no_answer(

@@ -232,6 +232,14 @@ def _walk(
     return Walk(Programs(given), judge, chain, seed).on(budget, temperature)
 
 
+def _weighed(chain: Chain, weight: float) -> Chain:
+    """Return a chain as it begins a round: where it is, or at its best where that is worth more."""
+    here = replace(chain.here, weight=weight)
+    if chain.best is not None and chain.best.cycles < here.energy:
+        here = replace(chain.best, weight=weight)
+    return replace(chain, here=here)
+
+
 def _chosen(chains: Sequence[Chain], number: int) -> list[Chain]:
     """Return the best chains for a round, in the first half of which half lack registers.
 
@@ -268,8 +276,7 @@ def anneal(
     """
     chains = [Chain(n, point) for n, point in enumerate(points)]
     for number in range(ROUNDS):
-        weight = LACKS[number]
-        chains = [replace(one, here=replace(one.here, weight=weight)) for one in chains]
+        chains = [_weighed(chain, LACKS[number]) for chain in chains]
         chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
         budget = simulations // (ROUNDS * len(chosen))
         arguments = [(given, judge, chain, seed, budget, number) for chain in chosen]
