@@ -82,9 +82,9 @@ def test_below_the_bound_there_is_none(
 @pytest.mark.sample
 def test_attention_on_the_normalized_grid(attention: twill.Loop, hopper: twill.Machine) -> None:
     problem = build_problem(attention, hopper, scale=normalize(attention, hopper))
-    assert bounds(problem).interval == 124
-    assert modulo_schedule(problem, 123)[0] == "unsat"
-    assert modulo_schedule(problem, 124)[0] == "sat"
+    assert bounds(problem).interval == 128
+    assert modulo_schedule(problem, 127)[0] == "unsat"
+    assert modulo_schedule(problem, 128)[0] == "sat"
 
 
 def test_what_a_limit_stopped_is_no_answer(

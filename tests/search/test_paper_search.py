@@ -197,5 +197,5 @@ def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machi
     scale = normalize(attention, hopper)
     problem = build_problem(attention, hopper, rules="paper", scale=scale)
     found = paper_search(problem, DifferenceEngine, Options())
-    assert found.interval == 124
-    assert found.assignment.length(problem) == 186
+    assert found.interval == 128
+    assert found.assignment.length(problem) == 192

@@ -89,7 +89,7 @@ def test_each_exponential_runs_beside_the_other_tiles_products(
 @pytest.mark.sample
 def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machine) -> None:
     schedule = twill.schedule(attention, hopper, time="normalized")
-    assert (schedule.initiation_interval, schedule.time.mode) == (124, "normalized")
+    assert (schedule.initiation_interval, schedule.time.mode) == (128, "normalized")
     assert twill.verify(schedule).violations == ()
 
 
