@@ -61,38 +61,14 @@ def test_what_is_only_converted_is_read_in_the_layout_that_is_wanted() -> None:
     ]
 
 
-MORE_ROOM = """
-extends = "blackwell_b200"
-name = "blackwell_b200_3072"
-description = "a B200 with another part of its shared memory set aside"
-
-[memories.smem]
-set_aside = { value = 3072, unit = "bytes", source = "MODEL: 1,024 more than the packaged file" }
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.triton
-@pytest.mark.parametrize(
-    ("loop", "machine", "compiled"),
-    [
-        (
-            "attention_backward_d64_hopper",
-            "hopper_h100_ptxas",
-            "attention_backward_kernel for sm_90a",
-        ),
-        ("fa_bwd_blackwell", MORE_ROOM, "attention_backward_two_tiles_kernel for sm_100a"),
-    ],
-)
-def test_a_backward_kernel_passes(loop: str, machine: str, compiled: str, tmp_path: Path) -> None:
+def test_a_backward_kernel_passes(tmp_path: Path) -> None:
     pytest.importorskip("triton")
     schedule, kernel = str(tmp_path / "s.json"), str(tmp_path / "kernel.py")
-    if "\n" in machine:
-        file = tmp_path / "machine.toml"
-        file.write_text(machine)
-        machine = str(file)
+    loop, machine = "attention_backward_d64_hopper", "hopper_h100_ptxas"
     made = ("schedule", loop, "--machine", machine, "--effort", "quick", "-o", schedule)
     assert CliRunner().invoke(app, made).exit_code == 0
     checked = CliRunner().invoke(app, ("emit", schedule, "-o", kernel, "--check"))
     assert checked.exit_code == 0, checked.stdout
-    assert compiled in checked.stdout
+    assert "attention_backward_kernel for sm_90a" in checked.stdout
