@@ -70,6 +70,61 @@ def test_packing_is_right_about_every_small_case() -> None:
     assert 50 < sum(answers) < 250
 
 
+def test_what_shares_no_address_with_anything_leaves_the_others_their_room() -> None:
+    """Rings and alignments are enumerated; half of the buffers are apart from all."""
+    generator = random.Random(2)
+    answers = []
+    for case in range(100):
+        buffers = [
+            Buffer(generator.randint(1, 3), generator.randint(1, 2), generator.choice((1, 2)))
+            for _ in range(generator.randint(3, 4))
+        ]
+        alone = {u for u in range(len(buffers)) if generator.random() < 0.5}
+        pairs = [
+            (u, v)
+            for u, v in itertools.combinations(range(len(buffers)), 2)
+            if alone & {u, v} or generator.random() < 0.5
+        ]
+        capacity = generator.randint(5, 9)
+        expected = any(
+            _allowed([r for ranges in placed for r in ranges], _slots_apart(buffers, pairs))
+            for placed in itertools.product(*(_rings(b, capacity) for b in buffers))
+        )
+        placed = pack(buffers, frozenset(pairs), capacity)
+        assert (placed is not None) == expected, case
+        answers.append(expected)
+        if placed is None:
+            continue
+        ranges = [r for ring in placed for r in ring]
+        assert _allowed(ranges, _slots_apart(buffers, pairs))
+        assert all(r.address + r.size <= capacity for r in ranges)
+        assert all(
+            r.address % b.alignment == 0
+            for b, ring in zip(buffers, placed, strict=True)
+            for r in ring
+        )
+    assert 25 < sum(answers) < 75
+
+
+def _rings(buffer: Buffer, capacity: int) -> list[tuple[Range, ...]]:
+    """Return the places of a buffer's slots, one behind the other."""
+    addresses = range(0, capacity - buffer.size + 1, buffer.alignment)
+    return [
+        tuple(Range(address, buffer.size, None) for address in some)
+        for some in itertools.combinations(addresses, buffer.count)
+    ]
+
+
+def _slots_apart(buffers: Sequence[Buffer], pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pairs of slots, of all buffers in a row, that share no address."""
+    owner = [u for u, buffer in enumerate(buffers) for _ in range(buffer.count)]
+    return [
+        (i, j)
+        for i, j in itertools.combinations(range(len(owner)), 2)
+        if owner[i] == owner[j] or (owner[i], owner[j]) in pairs
+    ]
+
+
 def test_a_ring_of_five_takes_more_than_any_moment_of_it() -> None:
     # Each lives with the next, at most two at once; an odd ring of them needs room for three.
     pairs = frozenset({(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)})

@@ -9,7 +9,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twill.errors import SolverError
 from twill.solvers import Formulas
@@ -243,14 +243,42 @@ def _best(
 
 
 def _searched(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed | None:
-    """Place buffers with their addresses as integer variables, or return None if that cannot be."""
+    """Place buffers with their addresses as integer variables, or return None if that cannot be.
+
+    What shares no address with anything lies first: wherever it lies, all below it can move up by
+    its size.
+    """
     if any(buffer.size > capacity for buffer in buffers):
         return None
+    first = [u for u in range(len(buffers)) if _alone(u, buffers, apart)]
+    placed: dict[int, tuple[Range, ...]] = {}
+    end = 0
+    for u in first:
+        size, count = buffers[u].size, buffers[u].count
+        placed[u] = tuple(Range(end + k * size, size, None) for k in range(count))
+        end += size * count
+    others = [u for u in range(len(buffers)) if u not in placed]
+    pairs = itertools.combinations(range(len(others)), 2)
+    among = frozenset((i, j) for i, j in pairs if (others[i], others[j]) in apart)
     formulas = Formulas(seed=0)
     try:
-        return _Formula(formulas, buffers, apart, capacity).placed()
+        rest = [buffers[u] for u in others]
+        found = _Formula(formulas, rest, among, capacity - end).placed()
     finally:
         formulas.dispose()
+    if found is None:
+        return None
+    for u, ranges in zip(others, found, strict=True):
+        placed[u] = tuple(replace(r, address=r.address + end) for r in ranges)
+    return [placed[u] for u in range(len(buffers))]
+
+
+def _alone(u: int, buffers: Sequence[Buffer], apart: Apart) -> bool:
+    """Return whether a buffer shares no address with any, and moves others by their alignment."""
+    buffer = buffers[u]
+    aligned = all(buffer.size % other.alignment == 0 for other in buffers)
+    pairs = ((min(u, v), max(u, v)) for v in range(len(buffers)) if v != u)
+    return aligned and not buffer.halved and apart.issuperset(pairs)
 
 
 class _Formula:
