@@ -362,13 +362,12 @@ def test_an_unwritable_output_leaves_nothing(tmp_path: Path) -> None:
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lasts over two seconds tells so; here it is given 3.5, after which it may have none."""
-    command = ("schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--json", "--effort", "quick")
     monkeypatch.setattr(console, "QUIET_SECONDS", 0.0)
-    assert call(*TWILL, *command, "--timeout", "0.5").stderr == ""
+    model = ("--machine", "hopper_h100", "--model", "paper", "--json")
+    assert call(*TWILL, "schedule", "layer_norm_hopper", *model).stderr == ""
+    command = ("schedule", "fa_fwd_hopper", *model, "--timeout", "3.5")
     terminal, end = pty.openpty()
-    shower = subprocess.Popen(
-        [*PROCESS, *command, "--timeout", "3.5"], stdout=subprocess.DEVNULL, stderr=end
-    )
+    shower = subprocess.Popen([*PROCESS, *command], stdout=subprocess.DEVNULL, stderr=end)
     os.close(end)
     shown = b""
     while True:

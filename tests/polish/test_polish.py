@@ -25,7 +25,7 @@ from twill.sim.execute import simulate
 from twill.studies.bench.synthetic import synthetic_loop
 
 LAYER_NORM = ("layer_norm_hopper", "hopper_h100")
-FEW = 48
+FEW = 32
 
 
 @pytest.fixture(scope="module")
