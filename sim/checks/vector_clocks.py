@@ -77,7 +77,7 @@ class HappenedBefore:
     ------
     SimulationError
         Of kind ``race``, from within the execution, if nothing puts an arrival behind the phase
-        before.
+        before, or a phase behind the waits for the one before.
     """
 
     def __init__(self, schedule: Schedule, works: Mapping[str, Work]) -> None:
@@ -99,6 +99,7 @@ class HappenedBefore:
         self._executions: dict[tuple[str, int], OperationClock] = {}
         self._phases: dict[tuple[str, int], dict[int, Clock]] = defaultdict(dict)
         self._arrivals: dict[tuple[str, int], dict[int, dict[_Party, Epochs]]] = defaultdict(dict)
+        self._waits: dict[tuple[str, int], dict[int, Epochs]] = defaultdict(dict)
         in_order = {name for name, unit in schedule.machine.units.items() if unit.in_order}
         self._unit = {
             name: next((d.unit for d in work.demands if d.unit in in_order), None)
@@ -252,15 +253,35 @@ class HappenedBefore:
 
     def _waited(self, event: Waited) -> None:
         """Let a warp know what a phase knows, or what an operation knew."""
-        known: Clock | None
-        if event.kind == "barrier":
-            number, slot = divmod(event.iteration, self._slots[event.subject])
-            known = self._phases[event.subject, slot].get(number)
-        else:
+        agent = self.agents[event.group, event.warp]
+        if event.kind != "barrier":
             execution = self._executions.get((event.subject, event.iteration))
-            known = None if execution is None else execution.clock
-        if known is not None:
-            self._advance(self.agents[event.group, event.warp], known)
+            if execution is not None:
+                self._advance(agent, execution.clock)
+            return
+        slots = self._slots[event.subject]
+        number, slot = divmod(event.iteration, slots)
+        known = self._phases[event.subject, slot].get(number)
+        if known is None:
+            return
+        waits = self._waits[event.subject, slot]
+        if not self._heard(known, waits.get(number - 1, {})):
+            raise SimulationError(
+                "race",
+                f"{event.subject} is complete for iteration {event.iteration}, and no chain of "
+                f"arrives and waits puts that behind all waits for iteration "
+                f"{event.iteration - slots}: one that is late finds the wrong phase",
+            )
+        self._advance(agent, known)
+        self._next_epoch(agent)
+        waits.setdefault(number, {})[agent] = self.clocks[agent][agent]
+        waits.pop(number - 2, None)
+
+    def _heard(self, phase: Clock, waits: Epochs) -> bool:
+        """Return whether a phase is behind waits: of each group's, which waits as one, of some."""
+        groups = {group for (group, _), agent in self.agents.items() if agent in waits}
+        known = {agent for agent, epoch in waits.items() if phase[agent] >= epoch}
+        return groups == {group for (group, _), agent in self.agents.items() if agent in known}
 
     def _fenced(self, event: Fenced) -> None:
         """Put a fence behind all that a warp did or knows of."""

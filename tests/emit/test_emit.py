@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,6 +19,9 @@ from twill.artifacts.schedule import Schedule
 from twill.emit import emitted
 from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
+from twill.lower.prepare import prepared
+from twill.polish.candidates import Programs
+from twill.polish.moves import Moves
 from twill.search.request import Options
 from twill.sim.emulator import emulate, load, stand_ins
 
@@ -88,6 +93,27 @@ def test_whatever_is_late_a_kernel_computes_the_same(name: str, tmp_path: Path) 
     assert [str(run.fault) for run in found.runs if run.fault is not None] == []
     assert found.passed
     assert len({run.victim for run in found.runs}) > 2
+
+
+def test_copies_that_are_read_after_the_next_ones_came_are_renamed(tmp_path: Path) -> None:
+    """Programs are changed at random until a group gets a value before it has read the last one."""
+    given = solved("layer_norm_hopper")
+    programs = Programs(given)
+    assert given.initiation_interval is not None
+    candidate = programs.candidate(given.initiation_interval, given.start)
+    moves, several = Moves(programs, Random(1)), False
+    while not several:
+        moved = moves.propose(candidate)
+        with suppress(RefusedError):
+            if moved is not None:
+                schedule, candidate = prepared(programs.schedule(moved)), moved
+                several = any(s.reader and s.slots > 1 for s in schedule.storage)
+    file = tmp_path / "kernel.py"
+    file.write_text(emitted(schedule))
+    assert re.search(r"_for_\w+_next = ", file.read_text())
+    found = emulate(file, iterations=(6, 7), victims=False, capability=HOPPER)
+    assert [str(run.fault) for run in found.runs if run.fault is not None] == []
+    assert found.passed
 
 
 # -- references ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
+from twill.lower.pipeline import Choices
 from twill.polish import EFFORTS, Interrupted, polish
 from twill.polish.candidates import Programs
 from twill.polish.judge import Judge
@@ -129,6 +131,27 @@ def test_a_program_whose_contexts_are_in_step_is_estimated_exactly(
     assert StreamingMultiprocessor(in_step, Conditions()).in_step
     assert judge.estimate(in_step) == judge.interval(in_step, 16)
     assert judge.estimate(layer_norm, 1.0) is None
+
+
+def test_whichever_turn_is_left_out_no_barrier_is_two_phases_ahead(
+    solved_once: Callable[..., twill.Schedule],
+) -> None:
+    given = solved_once(twill.load_loop("fa_fwd_hopper"), twill.Machine.named("hopper_h100"))
+    programs, interval = of(given)
+    candidate = programs.candidate(interval, given.start)
+    in_turn = issued(programs.schedule(candidate))
+    assert len(in_turn) > 1
+    operations = programs.problem.operations
+    for pair in itertools.permutations((o.index for o in operations if o.in_order_unit), 2):
+        left_out = replace(candidate, choices=Choices(dropped=frozenset({pair})))
+        schedule = programs.schedule(left_out)
+        assert issued(schedule) <= in_turn
+        assert Judge.objection(schedule) == ""
+
+
+def issued(schedule: twill.Schedule) -> set[str]:
+    """Return the barriers at which groups take turns."""
+    return {b.name for b in schedule.barriers if b.name.endswith(".issued")}
 
 
 def test_a_program_with_a_race_is_objected_to(layer_norm: twill.Schedule) -> None:

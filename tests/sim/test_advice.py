@@ -127,10 +127,8 @@ def test_every_wait_of_attention_but_for_its_turns_is_needed(
             continue
         needless.add(changed.what)
     assert len(tried) == 2 + 5 + 5
-    turns = {
-        "compute0 without its wait for s1.issued",
-        "compute1 without its wait for s0.issued",
-    }
+    # Without that of compute1, compute1 may be two phases ahead of compute0's wait.
+    turns = {"compute0 without its wait for s1.issued"}
     # The tensor core works in order: a product of the next iteration is complete after this one's.
     # compute0 has waited for K before it issues s0, and only then it is compute1's turn.
     implied = {"compute0 without its wait for o0", "compute1 without its wait for k.full"}

@@ -223,7 +223,7 @@ def parity_of_a_ring_for_one_slot(mistaken: bool) -> Schedule:
             "loader": loader,
             "compute": [Wait(barrier="full"), Issue(operation="mma", signals=("read",))],
         },
-        [Barrier(name="full", slots=2), Barrier(name="read", slots=1)],
+        [Barrier(name="full", slots=2), Barrier(name="read", slots=1 if mistaken else 2)],
         {"load": 2},
     )
 
@@ -443,6 +443,15 @@ BUGS = [
         f"{UNFENCED}",
     ),
 ]
+
+
+def test_a_barrier_that_may_be_two_phases_ahead_of_a_wait_is_a_race() -> None:
+    """It has one slot, and two products may be complete before the loader waits for the first."""
+    schedule = parity_of_a_ring_for_one_slot(mistaken=False)
+    barriers = tuple(barrier.model_copy(update={"slots": 1}) for barrier in schedule.barriers[1:])
+    late = schedule.model_copy(update={"barriers": (schedule.barriers[0], *barriers)})
+    with pytest.raises(SimulationError, match=r"read is complete for iteration 1, .* wrong phase"):
+        check(late)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.record)

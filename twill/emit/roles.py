@@ -15,6 +15,7 @@ from twill.artifacts.program import (
     Put,
     Wait,
     issues_of,
+    singles,
 )
 from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
@@ -122,9 +123,12 @@ class Role(Operations):
             lines += made
         if self.trips is not None and of is self.parts.prologue[-1]:
             return lines
-        for name in dict.fromkeys(issue.operation for issue in self.program.issues):
-            last = self.program.last_stage
-            renamed = self.places.result(name).rotations(of.number, self.trips, last)
+        issued = dict.fromkeys(issue.operation for issue in self.program.issues)
+        places = [self.places.result(name) for name in issued]
+        gets = [part for one in self.program.body for part in singles(one) if isinstance(part, Get)]
+        places += [self.places.copy(get.value, get.reader, get.distance) for get in gets]
+        for place in places:
+            renamed = place.rotations(of.number, self.trips, self.program.last_stage)
             lines += [f"{self.names(new)} = {self.names(old)}" for new, old in renamed]
         return lines
 

@@ -49,6 +49,13 @@ class Variables(Places):
             return place
         return replace(place, slots=1, rotating=oldest > 0, stage=min(stages), oldest=oldest)
 
+    def copy(self, value: str, reader: str, distance: int) -> Place:
+        """Return where a reader has its copy of another group's value."""
+        place = super().copy(value, reader, distance)
+        got = self._got[value, reader, distance]
+        oldest = min(self._stages[reader]) + distance - got  # by its first part
+        return replace(place, slots=1, rotating=oldest > 0, stage=got, oldest=oldest)
+
 
 class Values:
     """Texts of values inside the loop of one group."""

@@ -79,9 +79,13 @@ class Pipeline:
     def _behind(self) -> dict[tuple[int, int], int]:
         return least_distances(self.problem)
 
+    def behind(self, u: int, v: int) -> int | None:
+        """Return from how many iterations later on dependences order v behind u, None if never."""
+        return self._behind.get((u, v))
+
     def ordered(self, u: int, v: int, distance: int) -> bool:
         """Return whether dependences order u before v of so many iterations later."""
-        least = self._behind.get((u, v))
+        least = self.behind(u, v)
         return least is not None and least <= distance
 
     def crosses(self, edge: Edge) -> bool:
@@ -175,23 +179,31 @@ def turns(pipeline: Pipeline) -> list[Turn]:
     for unit in {o.in_order_unit for o in operations} - {None}:
         users = {o.index for o in operations if o.in_order_unit == unit}
         found |= set(_neighbours(pipeline, users))
-    dropped = pipeline.choices.dropped
-    return sorted(turn for turn in found if (turn.before, turn.after) not in dropped)
+    return sorted(found)
 
 
 def _neighbours(pipeline: Pipeline, users: Iterable[int]) -> Iterator[Turn]:
-    """Yield the users of a unit that follow each other there, on different groups."""
-    start, interval = pipeline.start, pipeline.interval
+    """Yield the users of a unit that follow each other there, on different groups.
+
+    Where one of these turns is left out, the others are kept only as far as dependences keep
+    `before` from running ahead.
+    """
+    start, interval, dropped = pipeline.start, pipeline.interval, pipeline.choices.dropped
     order = sorted(users, key=lambda v: (start[v] % interval, v))
     pairs = list(pairwise([*order, *order[:1]]))
     distances = [-(-(start[u] - start[v]) // interval) for u, v in pairs]
+    crossing = [(u, v) for u, v in pairs if pipeline.place[u] != pipeline.place[v]]
+    whole = dropped.isdisjoint(crossing)
     for place, (before, after) in enumerate(pairs):
-        if pipeline.place[before] != pipeline.place[after]:
+        if (before, after) not in crossing or (before, after) in dropped:
+            continue
+        if whole:
             # Before `before` comes what it follows, and so on around the unit back to `after`.
             around = [*distances[:place][::-1], *distances[place + 1 :][::-1]]
             missing = [0, *accumulate(around)]
-            slots = max(1, *missing) - min(missing)
-            yield Turn(before, after, distances[place], slots)
+            yield Turn(before, after, distances[place], max(1, *missing) - min(missing))
+        elif (behind := pipeline.behind(after, before)) is not None:
+            yield Turn(before, after, distances[place], max(1, behind + distances[place]))
 
 
 # -- steps -------------------------------------------------------------------------------------
