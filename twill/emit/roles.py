@@ -183,12 +183,13 @@ class Role(Operations):
         """Yield names and values of what registers hold before the first iteration."""
         done: set[str] = set()
         for d in self.schedule.loop.dependences:
+            if d.kind != "data":
+                continue
             place = self.places.read(d)
             copied = place.name != d.producer
             holder = d.consumer if copied else d.producer
             mine = self.schedule.assignment[holder] == self.group.name
-            here = copied or self.memories.in_registers(d.producer)
-            if d.kind != "data" or not mine or not here:
+            if not mine or not (copied or self.memories.in_registers(d.producer)):
                 continue
             for before in range(d.distance, 0, -1):
                 name = self.names(place.text(Iteration("", -before), Iteration("", 0)))
