@@ -99,7 +99,7 @@ class HappenedBefore:
         self._executions: dict[tuple[str, int], OperationClock] = {}
         self._phases: dict[tuple[str, int], dict[int, Clock]] = defaultdict(dict)
         self._arrivals: dict[tuple[str, int], dict[int, dict[_Party, Epochs]]] = defaultdict(dict)
-        self._waits: dict[tuple[str, int], dict[int, Epochs]] = defaultdict(dict)
+        self._waits: dict[tuple[str, int], dict[int, dict[str, Epochs]]] = defaultdict(dict)
         in_order = {name for name, unit in schedule.machine.units.items() if unit.in_order}
         self._unit = {
             name: next((d.unit for d in work.demands if d.unit in in_order), None)
@@ -265,7 +265,9 @@ class HappenedBefore:
         if known is None:
             return
         waits = self._waits[event.subject, slot]
-        if not self._heard(known, waits.get(number - 1, {})):
+        # A group waits as one: some of its warps are enough.
+        before = waits.get(number - 1, {}).values()
+        if not all(any(known[a] >= epoch for a, epoch in group.items()) for group in before):
             raise SimulationError(
                 "race",
                 f"{event.subject} is complete for iteration {event.iteration}, and no chain of "
@@ -274,14 +276,9 @@ class HappenedBefore:
             )
         self._advance(agent, known)
         self._next_epoch(agent)
-        waits.setdefault(number, {})[agent] = self.clocks[agent][agent]
+        of_group = waits.setdefault(number, {}).setdefault(event.group, {})
+        of_group[agent] = self.clocks[agent][agent]
         waits.pop(number - 2, None)
-
-    def _heard(self, phase: Clock, waits: Epochs) -> bool:
-        """Return whether a phase is behind waits: of each group's, which waits as one, of some."""
-        groups = {group for (group, _), agent in self.agents.items() if agent in waits}
-        known = {agent for agent, epoch in waits.items() if phase[agent] >= epoch}
-        return groups == {group for (group, _), agent in self.agents.items() if agent in known}
 
     def _fenced(self, event: Fenced) -> None:
         """Put a fence behind all that a warp did or knows of."""

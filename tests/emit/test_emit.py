@@ -101,13 +101,14 @@ def test_copies_that_are_read_after_the_next_ones_came_are_renamed(tmp_path: Pat
     programs = Programs(given)
     assert given.initiation_interval is not None
     candidate = programs.candidate(given.initiation_interval, given.start)
-    moves, several = Moves(programs, Random(1)), False
-    while not several:
+    moves, schedule = Moves(programs, Random(1)), given
+    for _ in range(1000):
         moved = moves.propose(candidate)
         with suppress(RefusedError):
             if moved is not None:
                 schedule, candidate = prepared(programs.schedule(moved)), moved
-                several = any(s.reader and s.slots > 1 for s in schedule.storage)
+        if any(s.reader and s.slots > 1 for s in schedule.storage):
+            break
     file = tmp_path / "kernel.py"
     file.write_text(emitted(schedule))
     assert re.search(r"_for_\w+_next = ", file.read_text())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from twill.artifacts.loop import Dependence, Operation
-from twill.artifacts.schedule import Group
+from twill.artifacts.program import Get, singles
+from twill.artifacts.schedule import Group, Schedule
 from twill.emit.dress import CLOSED, LOOSE, PLUS, Gluon, Text, joined
 from twill.emit.memory import Memories
 from twill.emit.names import number
@@ -38,6 +39,12 @@ class Chunk:
 
 class Variables(Places):
     """Places of values; whatever registers hold for several iterations is renamed each round."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__(schedule)
+        instructions = [one for program in schedule.programs for one in program.body]
+        gets = [part for one in instructions for part in singles(one) if isinstance(part, Get)]
+        self._got = {(get.value, get.reader, get.distance): get.stage for get in gets}
 
     def result(self, value: str) -> Place:
         """Return where an operation puts its result."""

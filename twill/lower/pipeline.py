@@ -76,16 +76,13 @@ class Pipeline:
         return tuple(found.values())
 
     @cached_property
-    def _behind(self) -> dict[tuple[int, int], int]:
+    def behind(self) -> dict[tuple[int, int], int]:
+        """From how many iterations later on dependences order the second behind the first."""
         return least_distances(self.problem)
-
-    def behind(self, u: int, v: int) -> int | None:
-        """Return from how many iterations later on dependences order v behind u, None if never."""
-        return self._behind.get((u, v))
 
     def ordered(self, u: int, v: int, distance: int) -> bool:
         """Return whether dependences order u before v of so many iterations later."""
-        least = self.behind(u, v)
+        least = self.behind.get((u, v))
         return least is not None and least <= distance
 
     def crosses(self, edge: Edge) -> bool:
@@ -202,7 +199,7 @@ def _neighbours(pipeline: Pipeline, users: Iterable[int]) -> Iterator[Turn]:
             around = [*distances[:place][::-1], *distances[place + 1 :][::-1]]
             missing = [0, *accumulate(around)]
             yield Turn(before, after, distances[place], max(1, *missing) - min(missing))
-        elif (behind := pipeline.behind(after, before)) is not None:
+        elif (behind := pipeline.behind.get((after, before))) is not None:
             yield Turn(before, after, distances[place], max(1, behind + distances[place]))
 
 

@@ -20,7 +20,6 @@ from twill.artifacts.program import (
     Arrive,
     Await,
     Barrier,
-    Get,
     Instruction,
     Interleave,
     Issue,
@@ -269,14 +268,11 @@ class Places:
         self._storage = {(s.value, s.transfer, s.reader, s.distance): s for s in schedule.storage}
         self._stages: dict[str, set[int]] = defaultdict(set)
         self._sent: dict[str, int] = {}
-        self._got: dict[tuple[str, str, int], int] = {}
         for program in schedule.programs:
             for part in program.issues:
                 self._stages[part.operation].add(part.stage)
             parts = [part for instruction in program.body for part in singles(instruction)]
             self._sent |= {part.value: part.stage for part in parts if isinstance(part, Put)}
-            gets = [part for part in parts if isinstance(part, Get)]
-            self._got |= {(get.value, get.reader, get.distance): get.stage for get in gets}
 
     def result(self, value: str) -> Place:
         """Return where an operation puts its result."""
