@@ -1,5 +1,7 @@
 """Build sdist and wheel, compare with the tree, run the wheel elsewhere; see `make wheel`.
 
+The wheel's engine is compiled: it has to say what the tree's, which is Python, says.
+
 Run as a script, not by pytest: it installs into a clean environment.
 """
 
@@ -17,10 +19,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 KINDS = {".py", ".toml", ".json", ".mlir", ".csv", ".typed", ".j2", ".css", ".js"}
 HAND_WRITTEN = "twill/traces/schedules/paper_example_by_hand.json"
+# Programs of both architectures, with parts, copies and turns, under conditions that use all else.
+PROGRAMS = ["fa3_forward_128x128_parts", "fa4_forward_rescaling"]
+CONDITIONS = "--warp-scheduler oldest --latency mixture --interference --values --trace trace.json"
 
 
 def run(*command: str | Path, folder: Path = ROOT) -> str:
     return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def runs(program: Path, python: Path, folder: Path) -> tuple[str, bytes]:
+    """Return the report and the timeline of a run."""
+    command = (python, "-m", "twill.sim", "run", program, "--json", *CONDITIONS.split())
+    return run(*command, folder=folder), (folder / "trace.json").read_bytes()
 
 
 def tree() -> set[str]:
@@ -44,6 +55,9 @@ def check(folder: Path) -> None:
         assert any(name.endswith("sim/engine/sm.py") for name in archive.getnames())
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if name.startswith("twill/")}
+    compiled = {name for name in held if name.endswith(".so")}
+    assert compiled, "no engine was compiled: is there a C compiler?"
+    held -= compiled
     assert held == tree(), (sorted(tree() - held), sorted(held - tree()))
 
     environment = folder / "environment"
@@ -57,6 +71,10 @@ def check(folder: Path) -> None:
     schedule = Path(where).parent / HAND_WRITTEN
     result = run(python, "-m", "twill.sim", "run", schedule, "--json", folder=elsewhere)
     assert json.loads(result)["iterations_per_cycle"] == 0.5
+    for name in PROGRAMS:
+        program = Path(where) / "traces" / "schedules" / f"{name}.json"
+        told = [runs(program, interpreter, elsewhere) for interpreter in (python, Path(sys.executable))]
+        assert told[0] == told[1], f"the compiled engine says something else of {name}"
     made = elsewhere / "schedule.json"
     twill = environment / "bin" / "twill"
     run(twill, "schedule", "paper_example", "-m", "paper_example", "-o", made, folder=elsewhere)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from twill.artifacts.program import Arrive, Program, Wait
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine.events import Arrived, Clock, Met, SimulationError
+from twill.sim.engine.clock import Clock
+from twill.sim.engine.events import Arrived, Met, SimulationError
 from twill.sim.engine.hardware import Hardware, Signals
 from twill.sim.engine.warps import Warp
 

@@ -13,7 +13,7 @@ from twill.artifacts.hardware import Synchronisation
 from twill.artifacts.hardware import Unit as Description
 from twill.artifacts.machine import Machine
 from twill.sim.engine import Mechanism
-from twill.sim.engine.events import Clock
+from twill.sim.engine.clock import Clock
 from twill.sim.engine.work import Demand, Work
 
 
@@ -53,7 +53,7 @@ class Unit:
     __slots__ = ("free", "name", "opens", "shared")
 
     def __init__(self, name: str, *, shared: bool = False) -> None:
-        self.name, self.shared, self.free, self.opens = name, shared, 0.0, 0
+        self.name, self.shared, self.free, self.opens = name, shared, 0.0, 0.0
 
     def works(self, now: float) -> bool:
         """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come."""
@@ -62,7 +62,7 @@ class Unit:
     def fill(self, until: float) -> None:
         """Let nothing else start before a cycle."""
         self.free = until
-        self.opens = int(until)
+        self.opens = until // 1.0
 
     def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
         """Take work that lasts `duration` and fills the unit for `share`; return start and end."""
@@ -95,7 +95,7 @@ class Port(Unit):
         start = max(now, self.free)
         self._forget(start)
         for end, _ in sorted(self._streams):
-            if sum(taken for _, taken in self._streams) + part <= 1 + ROUNDING:
+            if sum((taken for _, taken in self._streams), 0.0) + part <= 1 + ROUNDING:
                 break
             start = end
             self._forget(start)
@@ -106,7 +106,7 @@ class Port(Unit):
         """Return when work that begins at `start` is done beside the streams."""
         self._forget(start)
         for end, _ in sorted(self._streams):
-            left = 1 - sum(part for until, part in self._streams if until >= end)
+            left = 1 - sum((part for until, part in self._streams if until >= end), 0.0)
             if share <= left * (end - start):
                 return start + share / left
             share -= max(0.0, left) * (end - start)
@@ -292,7 +292,7 @@ class AsynchronousUnit:
     @property
     def room(self) -> float:
         """The cycle from which a further command fits into the queue, infinite while it is full."""
-        return math.inf if len(self._queue) >= self._depth else math.ceil(self._opened)
+        return math.inf if len(self._queue) >= self._depth else float(math.ceil(self._opened))
 
     def take(self, command: Command) -> None:
         """Take a command."""

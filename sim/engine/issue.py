@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from twill.artifacts.loop import MOST_WARPS
 from twill.sim.engine import WarpScheduler
-from twill.sim.engine.events import Clock
+from twill.sim.engine.clock import Clock
 from twill.sim.engine.hardware import Context, Unit
 from twill.sim.engine.warps import Stretch, Warp
 
@@ -57,7 +57,7 @@ class IssueStage:
 
     def take(self, warp: Warp) -> None:
         """Issue a warp's stream, then resume the warp."""
-        warp.next = max(warp.next, math.ceil(self._clock.now))
+        warp.next = max(warp.next, float(math.ceil(self._clock.now)))
         self._prepare(warp)
         self._add(warp)
 
@@ -88,12 +88,13 @@ class IssueStage:
     def _prepare(self, warp: Warp) -> None:
         """Note from when on the next instruction of a warp can be issued, and what it needs."""
         stretch = warp.stretches[warp.position]
-        ready = int(warp.paces[stretch.part].ready)
+        ready = warp.paces[stretch.part].ready // 1.0
         warp.wanted = ready if ready > warp.next else warp.next
         warp.pipe, warp.queue = stretch.pipe, stretch.queue
         warp.unnoticed = (warp.left - 1) * stretch.interval + stretch.ahead
         if stretch.pipe is not None and stretch.pipe.shared:
-            warp.pipe, warp.unnoticed = ALWAYS_OPEN, 0
+            warp.pipe = ALWAYS_OPEN
+            warp.unnoticed = 0.0
 
     def _advance(self) -> None:
         """Let everything happen that comes before the next event."""
@@ -133,7 +134,7 @@ class IssueStage:
             return cycle
         for warp in queue.warps:
             earliest = warp.wanted if warp.wanted > cycle else cycle
-            seen = earliest if warp.pipe is None else int(earliest + warp.unnoticed)
+            seen = earliest if warp.pipe is None else (earliest + warp.unnoticed) // 1.0
             if seen < noticed:
                 noticed = seen
         return noticed
@@ -211,7 +212,7 @@ class IssueStage:
         index = stretch.index + stretch.count - warp.left
         warp.left -= 1
         warp.next = cycle
-        warp.wanted = max(int(pace.ready), cycle)
+        warp.wanted = max(pace.ready // 1.0, cycle)
         self.events += 1
         if cycle > self._clock.now:
             self._clock.now = cycle
@@ -237,7 +238,7 @@ class IssueStage:
         warp.unnoticed -= number * interval
         # Not by `fill`: of all lines this is executed most often.
         pipe.free = busy if busy > last + share else last + share
-        pipe.opens = int(pipe.free)
+        pipe.opens = pipe.free // 1.0
         self._issued(warp, stretch, cycle, last, number)
 
     def _shared(self, warp: Warp, stretch: Stretch, pipe: Unit, cycle: float) -> None:
@@ -265,7 +266,7 @@ class IssueStage:
         context.last = warp.age
         self.events += number
         warp.left -= number
-        ready = int(pace.ready)
+        ready = pace.ready // 1.0
         warp.wanted = ready if ready > warp.next else warp.next
         if self._clock.tell is not None:
             warp.issued(stretch, first, pace.ready)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine.events import Access, Clock, ReadBegins, ReadEnds, WriteBegins, WriteEnds
+from twill.sim.engine.clock import Clock
+from twill.sim.engine.events import Access, ReadBegins, ReadEnds, WriteBegins, WriteEnds
 from twill.sim.engine.slots import NOWHERE, STAGING, Slots, beneath, copy_for
 from twill.sim.engine.work import Work, handed_on
 

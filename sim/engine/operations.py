@@ -11,7 +11,8 @@ from twill.artifacts.program import Arrive, Await, Wait
 from twill.artifacts.schedule import Schedule
 from twill.sim.engine import Conditions
 from twill.sim.engine.barriers import Barriers
-from twill.sim.engine.events import Arrived, Busy, Clock, Completed, Started
+from twill.sim.engine.clock import Clock
+from twill.sim.engine.events import Arrived, Busy, Completed, Started
 from twill.sim.engine.hardware import AsynchronousUnit, Command, Hardware, Use
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.memory import Instance, Memory

@@ -72,7 +72,7 @@ class Interpreter:
                     yield from steps
         if self._sleeps():
             yield
-        stalled = sum(cycles for cause, cycles in warp.spent.items() if cause != ISSUE)
+        stalled = sum((cycles for cause, cycles in warp.spent.items() if cause != ISSUE), 0.0)
         warp.spent[ISSUE] = max(0.0, self._clock.now - stalled)
         warp.finished = True
 
@@ -206,7 +206,7 @@ class Interpreter:
         """Let an operation go on, or with its last part end."""
         warp = self._warp
         if work.asynchronous:
-            warp.next = max(warp.next, math.ceil(pace.ready))
+            warp.next = max(warp.next, float(math.ceil(pace.ready)))
         elif last:
             done = pace.last + work.issued_by(warp.number)[-1].interval
             self._ended = max(self._ended, done)

@@ -12,7 +12,8 @@ from twill.artifacts.schedule import Group, Schedule
 from twill.errors import InputError
 from twill.sim.engine import Conditions
 from twill.sim.engine.barriers import Barriers, deadlock
-from twill.sim.engine.events import Clock, Observer, SimulationError
+from twill.sim.engine.clock import Clock
+from twill.sim.engine.events import Observer, SimulationError
 from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.issue import IssueStage
 from twill.sim.engine.memory import Memory

@@ -10,7 +10,8 @@ from itertools import groupby
 
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Group
-from twill.sim.engine.events import Clock, Issued, Stall, Stalled
+from twill.sim.engine.clock import Clock
+from twill.sim.engine.events import Issued, Stall, Stalled
 from twill.sim.engine.hardware import AsynchronousUnit, Context, Unit
 from twill.sim.engine.work import Segment, Work
 
@@ -66,19 +67,19 @@ class Warp:
     # While it waits: ``completion`` or ``barrier``, of what, and the iteration.
     blocked_on: tuple[Stall, str, int] | None = None
     finished: bool = False
-    next: float = 0  # cycle from which it can issue
+    next: float = 0.0  # cycle from which it can issue
     running: list[Running] = field(default_factory=list)  # what it issues
     stretches: tuple[Stretch, ...] = ()  # its instructions
     position: int = 0  # of the current stretch
     left: int = 0  # instructions of that
     paces: list[Pace] = field(default_factory=list)  # of the operations that it issues
-    wanted: float = 0  # cycle from which its next instruction could be issued
+    wanted: float = 0.0  # cycle from which its next instruction could be issued
     pipe: Unit | None = None  # what else that needs
     queue: AsynchronousUnit | None = None
-    unnoticed: float = 0  # cycles that it takes at least from then until others notice something
+    unnoticed: float = 0.0  # cycles that it takes at least from then until others notice something
     since: int = 0  # warps that had begun to issue or to sleep when it did
     # While it queues for a pipe that all contexts share: since when, and when it is its turn.
-    asked: float = 0
+    asked: float = 0.0
     turn: float | None = None
 
     def next_stretch(self) -> bool:
@@ -113,14 +114,14 @@ class Warp:
         earliest = max(self.next, self.clock.now)
         if ready > earliest:
             self.count("scoreboard", ready - earliest)
-            self.next = math.ceil(ready)
+            self.next = float(math.ceil(ready))
             self.stalled("scoreboard", value, iteration, earliest, self.next)
 
     def pay(self, subject: str, iteration: int, cycles: int) -> None:
         """Pay for a wait or an arrive itself."""
         self.count("synchronisation", cycles)
         now = self.clock.now
-        self.next = max(math.ceil(now), int(now) + cycles)
+        self.next = float(max(math.ceil(now), int(now) + cycles))
         self.stalled("synchronisation", subject, iteration, now, self.next)
 
     def count(self, cause: str, cycles: float) -> None:

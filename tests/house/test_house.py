@@ -20,7 +20,7 @@ SOLVERS = {
     "ortools": {"twill/engines/cpsat/times.py"},
     "pulp": {"twill/engines/cbc.py"},
     "pyscipopt": {"twill/solvers/scip.py"},
-    "simpy": {"sim/engine/events.py", "twill/studies/bench/simulator.py"},
+    "simpy": {"sim/engine/clock.py", "twill/studies/bench/simulator.py"},
     "simpleeval": {"twill/artifacts/costs.py"},
     "triton": {
         str(file.relative_to(ROOT))

@@ -250,7 +250,11 @@ def singles(instruction: Instruction) -> tuple[Single, ...]:
 
 def issues_of(instruction: Instruction) -> tuple[Issue, ...]:
     """Return the issues that an instruction consists of; none for synchronisation."""
-    return tuple(part for part in singles(instruction) if isinstance(part, Issue))
+    if isinstance(instruction, Issue):
+        return (instruction,)
+    if isinstance(instruction, Interleave):
+        return tuple(part for part in instruction.parts if isinstance(part, Issue))
+    return ()
 
 
 def references(instruction: Instruction) -> Iterator[tuple[str, str, str]]:

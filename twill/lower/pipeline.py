@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
-from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
 
@@ -75,14 +74,9 @@ class Pipeline:
                 found.setdefault((edge.producer, edge.consumer, edge.distance), edge)
         return tuple(found.values())
 
-    @cached_property
-    def behind(self) -> dict[tuple[int, int], int]:
-        """From how many iterations later on dependences order the second behind the first."""
-        return least_distances(self.problem)
-
     def ordered(self, u: int, v: int, distance: int) -> bool:
         """Return whether dependences order u before v of so many iterations later."""
-        least = self.behind.get((u, v))
+        least = self.problem.least_distances.get((u, v))
         return least is not None and least <= distance
 
     def crosses(self, edge: Edge) -> bool:
@@ -199,7 +193,7 @@ def _neighbours(pipeline: Pipeline, users: Iterable[int]) -> Iterator[Turn]:
             around = [*distances[:place][::-1], *distances[place + 1 :][::-1]]
             missing = [0, *accumulate(around)]
             yield Turn(before, after, distances[place], max(1, *missing) - min(missing))
-        elif (behind := pipeline.behind.get((after, before))) is not None:
+        elif (behind := pipeline.problem.least_distances.get((after, before))) is not None:
             yield Turn(before, after, distances[place], max(1, behind + distances[place]))
 
 

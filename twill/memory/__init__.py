@@ -15,7 +15,7 @@ from itertools import product
 from twill.artifacts.hardware import HALVES
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
 from twill.problem import Problem, rules
-from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants
+from twill.problem.lifetimes import Chain, Moment, chains, memory_occupants
 from twill.problem.solution import Assignment, counts
 
 # (occupant, starting, count): at the start of `starting` at least `count` instances of `occupant`
@@ -291,7 +291,9 @@ class _Memory:
     def place(self, result: Allocation, *, exactly: bool) -> Conflict | None:
         """Add places for everything in this memory to a result, or return what does not fit."""
         buffers = [entry.buffer for entry in self.entries]
-        placed = first_fit(buffers, self._apart(sharing=False), self.capacity)
+        placed = None
+        if sum(buffer.weight for buffer in buffers) <= 2 * self.capacity:
+            placed = first_fit(buffers, self._apart(sharing=False), self.capacity)
         if placed is None:
             apart = self._apart(sharing=True)
             costs = self._costs(apart)
@@ -326,7 +328,7 @@ class _Memory:
         It costs twice as much where neither depends on the other within an iteration, so that both
         ends have to be waited for.
         """
-        behind = least_distances(self.problem)
+        behind = self.problem.least_distances
         starts = [[self.tenants[i].operation for i, _ in e.chain.members] for e in self.entries]
         pairs = ((a, b) for b in range(len(starts)) for a in range(b) if (a, b) not in apart)
         return {

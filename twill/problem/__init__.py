@@ -64,6 +64,30 @@ class Problem:
         """For each edge, whether its ends can never be on one group."""
         return tuple(self.variable[e.producer] != self.variable[e.consumer] for e in self.edges)
 
+    @cached_property
+    def least_distances(self) -> dict[tuple[int, int], int]:
+        """By how many iterations an operation is at least behind one that it depends on.
+
+        A pair ``(u, v): d`` says that v of iteration i is issued after u of iteration i - d is
+        complete, or behind it on a unit that executes in order. Dependences with a delay of their
+        own are left out.
+        """
+        found = {(v, v): 0 for v in range(len(self.operations))}
+        steps: dict[int, list[tuple[int, int]]] = {}
+        for edge, dependence in zip(self.edges, self.loop.dependences, strict=True):
+            if dependence.delay is None:
+                steps.setdefault(edge.producer, []).append((edge.consumer, edge.distance))
+        for u in range(len(self.operations)):
+            pending = [u]
+            while pending:
+                v = pending.pop()
+                for w, distance in steps.get(v, []):
+                    reached = found[u, v] + distance
+                    if reached < found.get((u, w), reached + 1):
+                        found[u, w] = reached
+                        pending.append(w)
+        return found
+
     def turn(self, u: int, v: int) -> int:
         """Return how long after u its successor v on another group can follow on their unit.
 

@@ -179,30 +179,6 @@ def chains(problem: Problem, memory: str) -> list[Chain]:
     return sorted(found, key=lambda chain: chain.members[0][0])
 
 
-def least_distances(problem: Problem) -> dict[tuple[int, int], int]:
-    """Return by how many iterations an operation is at least behind one that it depends on.
-
-    A pair ``(u, v): d`` says that v of iteration i is issued after u of iteration i - d is
-    complete, or behind it on a unit that executes in order. Dependences with a delay of their own
-    are left out.
-    """
-    found = {(v, v): 0 for v in range(len(problem.operations))}
-    steps: dict[int, list[tuple[int, int]]] = {}
-    for edge, dependence in zip(problem.edges, problem.loop.dependences, strict=True):
-        if dependence.delay is None:
-            steps.setdefault(edge.producer, []).append((edge.consumer, edge.distance))
-    for u in range(len(problem.operations)):
-        pending = [u]
-        while pending:
-            v = pending.pop()
-            for w, distance in steps.get(v, []):
-                reached = found[u, v] + distance
-                if reached < found.get((u, w), reached + 1):
-                    found[u, w] = reached
-                    pending.append(w)
-    return found
-
-
 def _chain(first: int, after: dict[int, Edge]) -> Chain:
     members, offset = [(first, 0)], 0
     while members[-1][0] in after:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from twill.artifacts.hardware import CELL_BITS, EIGHTHS, SharedMemory, TensorMemory
@@ -112,7 +113,7 @@ class Model:
     registers: RegisterFile | None
     hop: int
 
-    @property
+    @cached_property
     def index(self) -> dict[str, int]:
         """Positions of operations by name."""
         return {work.name: work.index for work in self.operations}
