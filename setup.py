@@ -1,18 +1,28 @@
-"""Compile the simulator's engine with mypyc where the package is built; all else is in pyproject.toml.
+"""Compile the simulator's engine with mypyc where the package is built; the rest is declared.
 
-A compiled engine is four times as fast and says the same. An editable installation has none, so that a
-change of a module takes effect at once, and neither has one that is built without a C compiler.
+A compiled engine says the same in a third of the time. An editable installation has none, so that
+a change of a module takes effect at once, nor has what is built without a C compiler.
 """
 
 import sys
 
 from setuptools import Extension, setup
 
-# What runs for every event; what only reads a run or an option is not worth it.
+# What runs for every event.
 COMPILED = (
-    "barriers", "clock", "hardware", "issue", "memory", "operations", "programs", "record", "slots", "sm",
-    "warps", "work",
-)  # fmt: skip
+    "barriers",
+    "clock",
+    "hardware",
+    "issue",
+    "memory",
+    "operations",
+    "programs",
+    "record",
+    "slots",
+    "sm",
+    "warps",
+    "work",
+)
 
 
 def engine() -> list[Extension]:

@@ -30,8 +30,9 @@ def run(*command: str | Path, folder: Path = ROOT) -> str:
 
 def runs(program: Path, python: Path, folder: Path) -> tuple[str, bytes]:
     """Return the report and the timeline of a run."""
-    command = (python, "-m", "twill.sim", "run", program, "--json", *CONDITIONS.split())
-    return run(*command, folder=folder), (folder / "trace.json").read_bytes()
+    options = ["--json", *CONDITIONS.split()]
+    report = run(python, "-m", "twill.sim", "run", program, *options, folder=folder)
+    return report, (folder / "trace.json").read_bytes()
 
 
 def tree() -> set[str]:
@@ -73,7 +74,7 @@ def check(folder: Path) -> None:
     assert json.loads(result)["iterations_per_cycle"] == 0.5
     for name in PROGRAMS:
         program = Path(where) / "traces" / "schedules" / f"{name}.json"
-        told = [runs(program, interpreter, elsewhere) for interpreter in (python, Path(sys.executable))]
+        told = [runs(program, Path(which), elsewhere) for which in (python, sys.executable)]
         assert told[0] == told[1], f"the compiled engine says something else of {name}"
     made = elsewhere / "schedule.json"
     twill = environment / "bin" / "twill"
