@@ -17,6 +17,7 @@ from tests.support.pages import ROOT
 from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.emit import emitted
+from twill.emit.allocations import Allocations
 from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
 from twill.lower.prepare import prepared
@@ -228,6 +229,14 @@ def test_a_row_beside_a_tile_that_is_stored_in_parts_is_computed_for_each() -> N
     )
     (columns,) = re.findall(part, text)
     assert f"(begin + gl.arange(0, {columns}, gl.SliceLayout(0, " in text
+
+
+def test_a_kernel_that_stores_nothing_after_its_loop_has_no_stores_to_split(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without room for its buffers side by side it is written all the same, and soon."""
+    monkeypatch.setattr(Allocations, "available", 0)
+    assert "allocate_shared_memory" in emitted(solved("layer_norm_hopper"))
 
 
 def test_a_number_of_the_loop_passes_through_shared_memory_as_a_tile_of_one() -> None:

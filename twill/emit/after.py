@@ -44,14 +44,14 @@ class Epilogue(Plans):
 
     def _split(self) -> int:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
-        used = self.memories.bytes_apart()
+        used = self.memories.bytes_taken()
         apart = [v for v in self.plan.moved if v not in self.staged]
         used += sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart) + self.room.size
         parts, stores = 1, [s for _, s in self._stores()]
         whole = self.looping or any(self._in_registers(s) for s in stores)
         while used + self._bytes(parts) > self.memories.available:
             narrow = any(self._tile(s)[1] // (2 * parts) < FEWEST_COLUMNS for s in stores)
-            if whole or narrow:
+            if whole or narrow or not stores:
                 self._reuse()
                 return 1
             parts *= 2

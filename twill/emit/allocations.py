@@ -87,6 +87,16 @@ class Allocations(Slots):
         used += sum(self.source.type_of(v).checked_tile().bytes for v in self.left_before)
         return used + sum(f.size for f in self.schedule.fixed if f.memory == "smem")
 
+    def bytes_taken(self) -> int:
+        """Return the bytes that the loop's buffers take, in pools where there is no other way."""
+        apart = self.bytes_apart()
+        if apart <= self.available:
+            return apart
+        shared = [*self._held.values(), *self._staged.values()]
+        pooled = self._pools(shared)
+        alone = sum(s.size * s.slots for s in shared if s.value in pooled)
+        return apart - alone + sum({number: size for number, _, size in pooled.values()}.values())
+
     def _pools(self, shared: list[Storage]) -> dict[str, tuple[int, int, int]]:
         """Return number, first byte and size of the pool of each value that shares bytes in turn.
 
