@@ -236,7 +236,7 @@ def test_a_kernel_that_stores_nothing_after_its_loop_has_no_stores_to_split(
 ) -> None:
     """Without room for its buffers side by side it is written all the same, and soon."""
     monkeypatch.setattr(Allocations, "available", 0)
-    assert "allocate_shared_memory" in emitted(solved("layer_norm_hopper"))
+    assert "allocate_shared_memory" in emitted(solved("linear_attention_hopper"))
 
 
 def test_a_number_of_the_loop_passes_through_shared_memory_as_a_tile_of_one() -> None:
