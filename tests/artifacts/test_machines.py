@@ -277,3 +277,5 @@ def test_a_machine_can_extend_another(tmp_path: Path, hopper: twill.Machine) -> 
     assert (fast.name, fast.clock.value) == ("fast", 2000.0)
     assert fast.rules == hopper.rules
     assert fast.digest != hopper.digest
+    renamed = hopper.model_copy(update={"name": "renamed"})
+    assert renamed.digest == twill.Machine.from_json(renamed.to_json()).digest != hopper.digest

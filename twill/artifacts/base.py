@@ -64,6 +64,13 @@ class Artifact(Part):
 
     __str__ = __repr__
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other content; what was computed of the old content is left behind."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(self).model_fields:
+            del copied.__dict__[name]
+        return copied
+
     @property
     def summary(self) -> str:
         """What it is, in some words."""

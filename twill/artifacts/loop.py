@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal, Self
 
@@ -380,11 +379,7 @@ class Loop(Artifact):
 
     def operation(self, name: str) -> Operation:
         """Return the operation called `name`; a KeyError says that there is none."""
-        return self._by_name[name]
-
-    @cached_property
-    def _by_name(self) -> dict[str, Operation]:
-        return {operation.name: operation for operation in self.operations}
+        return {operation.name: operation for operation in self.operations}[name]
 
 
 def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:
