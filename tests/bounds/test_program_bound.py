@@ -15,14 +15,23 @@ import pytest
 
 import twill
 from tests.bounds.campaign import Campaign
-from tests.support.bounded import distances, random_program, varied
+from tests.support.bounded import distances, fits_registers, random_program, varied
 from tests.support.pages import ROOT
-from tests.support.small import edge, op, random_loop, small_loop, small_machine, tight_loop
+from tests.support.small import (
+    crowded_loop,
+    edge,
+    op,
+    random_loop,
+    small_loop,
+    small_machine,
+    tight_loop,
+)
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Interleave, Issue
 from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound, program_bounds
+from twill.bounds.sharing import Sharing
 from twill.bounds.work import Executed, Instructions, Reason
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
@@ -110,6 +119,35 @@ def test_no_random_program_is_below_the_bound() -> None:
     assert close["recurrence"] + close["issue slots"] > 4
 
 
+def hold_crowded_programs(seeds: range) -> Counter[str]:
+    """Hold random programs of loops that lack registers against what groups' registers say."""
+    close = Counter[str]()
+    for seed in seeds:
+        loop, machine = crowded_loop(seed)
+        if program_bound(loop, machine).reason != "registers of groups":
+            continue
+        close["loops"] += 1
+        for number in range(12):
+            schedule = random_program(loop, machine, f"{seed} {number}")
+            if schedule is not None and fits_registers(schedule):
+                close += not_below(schedule)
+                close["programs"] += 1
+    return close
+
+
+def test_no_program_of_a_loop_that_lacks_registers_is_below_the_bound() -> None:
+    close = hold_crowded_programs(range(120))
+    assert close["loops"] > 5
+    assert close["programs"] > 20
+
+
+@pytest.mark.slow
+def test_no_program_of_a_loop_that_lacks_registers_is_below_the_bound_at_length() -> None:
+    close = hold_crowded_programs(range(120, 3000))
+    assert close["programs"] > 500
+    assert close["registers of groups"] > 10
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(4))
 def test_no_random_program_is_below_the_bound_at_length(chunk: int) -> None:
@@ -140,10 +178,11 @@ def machine_of(
     wait: int = 0,
     named: int | None = None,
     units: dict[str, int] | None = None,
+    file: int = 128 * 300,
     **memories: Any,
 ) -> Machine:
     """Return a small machine, some of whose units are pipes of contexts."""
-    machine = small_machine(units or {"TC": 1, "ALU": 1}, file=128 * 300, **memories)
+    machine = small_machine(units or {"TC": 1, "ALU": 1}, file=file, **memories)
     data = machine.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name in contexts:
         data["units"][name]["scope"] = "context"
@@ -262,6 +301,18 @@ def of_registers() -> Schedule:
     return schedule
 
 
+def of_one_group(registers: int = 6, later: int = 0) -> Schedule:
+    """Scores and exponentials take the same registers, so that no product runs beside these."""
+    operations = [
+        op("s", "TC", 40, asynchronous=True, issue=1, registers=registers, transfer=300),
+        op("p", "ALU", 30, registers=registers, elementwise=True, transfer=300),
+        op("sum", "ALU", 20, registers=1),
+    ]
+    loop = small_loop(operations, [edge("s", "p"), edge("p", "sum")])
+    machine = machine_of(registers=11, most=16, step=1, least=1, file=128 * 11)
+    return program(loop, machine, [("s", 0), ("p", later), ("sum", later)])
+
+
 @dataclass(frozen=True)
 class Tight:
     """A program that reaches an argument, and how close."""
@@ -283,6 +334,7 @@ TIGHT = (
     Tight(of_two_iterations, "recurrence", 20),
     Tight(of_memory, "memory", 55),
     Tight(of_registers, "registers", 1000 / 3, within=0.02),
+    Tight(of_one_group, "registers of groups", 88, within=0.03),
 )
 
 
@@ -322,7 +374,7 @@ def twice(warps: tuple[tuple[Instructions, ...], ...]) -> tuple[tuple[Instructio
         ("share", lambda share: 2 * share, {of_a_unit}),
         ("completing", lambda cycles: cycles + 8, {of_pipelines, of_a_wait, of_memory}),
         ("completing", lambda cycles: cycles * 11 / 10, {of_registers, of_two_iterations}),
-        ("reading", lambda cycles: cycles + 1, {of_memory, of_pipelines}),
+        ("reading", lambda cycles: cycles + 1, {of_memory, of_pipelines, of_one_group}),
     ],
 )
 def test_an_argument_that_counts_too_much_is_noticed(
@@ -334,6 +386,16 @@ def test_an_argument_that_counts_too_much_is_noticed(
         with larger(name, change):
             bound = program_bound(schedule.loop, schedule.machine).cycles
         assert interval < bound * (1 - ROUNDING), make.__name__
+
+
+def test_fewer_registers_than_there_are_are_noticed() -> None:
+    """Two results of five registers are there at once, so that products run beside."""
+    schedule = of_one_group(registers=5, later=1)
+    assert registers_along_programs(schedule) == {"group0": 11}
+    assert measured(schedule) < 60
+    not_below(schedule)
+    with mock.patch.object(Sharing, "limit", property(lambda _: 9)):
+        assert program_bound(schedule.loop, schedule.machine).cycles == 88
 
 
 # -- what it says ---------------------------------------------------------------------------------

@@ -228,6 +228,58 @@ def random_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
     return small_loop(operations, edges), machine
 
 
+def crowded_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
+    """Return a loop of 2 to 5 operations whose results take half of a thread's registers or so.
+
+    The file holds one to three groups of them.
+    """
+    generator = random.Random(seed)
+    operations = []
+    for index in range(generator.randint(2, 5)):
+        unit, cycles = generator.choice(["TC", "ALU", "BUS"]), generator.randint(1, 6)
+        operations.append(
+            op(
+                f"o{index}",
+                unit,
+                cycles,
+                latency=cycles + generator.choice([0, 0, 3, 10]),
+                asynchronous=unit == "TC",
+                issue=int(unit == "TC"),
+                registers=generator.choice([0, 1, 3, 5, 6, 6, 7]),
+                transfer=generator.choice([0, 2, 8, 20]),
+                elementwise=unit != "TC" and generator.random() < 0.7,
+            )
+        )
+
+    def read(u: int, v: int, distance: int = 0) -> Dependence:
+        first, second = operations[u].result, operations[v].result
+        updated = {e.consumer for e in edges if e.in_place}
+        alike = first is not None and first == second and f"o{v}" not in updated
+        in_place = alike and generator.random() < 0.4
+        return edge(f"o{u}", f"o{v}", distance, in_place=in_place)
+
+    edges: list[Dependence] = []
+    for v in range(1, len(operations)):
+        makers = [u for u in range(v) if generator.random() < 0.5] or [v - 1]
+        edges += [read(u, v) for u in makers]
+    if generator.random() < 0.6:
+        u, v = sorted(generator.choices(range(len(operations)), k=2))
+        edges.append(read(v, u, generator.randint(1, 2)))
+    limit = generator.choice([7, 8, 9, 10, 12])
+    file = 128 * generator.choice([limit, limit + 3, 2 * limit, 3 * limit])
+    machine = small_machine(
+        {"TC": 1, "ALU": 1, "BUS": 2},
+        hop=generator.choice([0, 2]),
+        groups=((4, 4),),
+        registers=limit,
+        file=file,
+        step=1,
+        least=1,
+        most=16,
+    )
+    return small_loop(operations, edges), machine
+
+
 def tight_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
     """Return a loop of 3 to 12 operations and a machine on which it is a tight fit.
 

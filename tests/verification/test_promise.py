@@ -9,7 +9,7 @@ import pytest
 
 import twill
 from tests.support.bounded import varied
-from tests.support.small import random_loop, tight_loop
+from tests.support.small import crowded_loop, random_loop, tight_loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import Measured, ProgramBound, Promise
 from twill.bounds.programs import program_bounds
@@ -29,13 +29,23 @@ def agree(loop: twill.Loop, machine: Machine) -> None:
             bound = argument.bound
             assert not [*check_program_bound(loop, machine, bound, latency=latency)], argument
             if argument.cycles >= max(recurrences, default=0):
-                more = bound.model_copy(update={"cycles": bound.cycles * MORE})
+                whole = argument.reason == "registers of groups"
+                more = bound.model_copy(update={"cycles": bound.cycles * MORE + whole})
                 assert [*check_program_bound(loop, machine, more, latency=latency)], argument
 
 
 @pytest.mark.parametrize("name", packaged_loops())
 def test_both_argue_alike_for_packaged_loops(name: str) -> None:
     agree(load_loop(name), Machine.named(packaged_loops()[name].machine))
+
+
+def test_both_argue_alike_for_loops_that_lack_registers() -> None:
+    reasons = set()
+    for seed in range(300):
+        loop, machine = crowded_loop(seed)
+        agree(loop, machine)
+        reasons.add(program_bounds(loop, machine)[0].reason)
+    assert "registers of groups" in reasons
 
 
 def test_both_argue_alike_for_random_loops() -> None:

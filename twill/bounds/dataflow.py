@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from twill.artifacts.machine import Machine
 from twill.bounds.work import Argument, Executed, Reason, uneven_units
 
 
-class _Arc(NamedTuple):
+class Arc(NamedTuple):
     """The consumer starts no earlier than `cycles` after the producer of `distance` before."""
 
     producer: str
@@ -36,10 +36,10 @@ class Dataflow:
 
     def __init__(self, loop: Loop, machine: Machine, executed: Mapping[str, Executed]) -> None:
         self._loop, self._machine, self._executed = loop, machine, executed
-        self._data = [d for d in loop.dependences if d.kind == "data"]
+        self.data = [d for d in loop.dependences if d.kind == "data"]
         waits = _waits(machine, executed.values())
-        self._making = {name: one.completing + waits[name] for name, one in executed.items()}
-        self._arcs = [_Arc(d.producer, d.consumer, d.distance, self._least(d)) for d in self._data]
+        self.making = {name: one.completing + waits[name] for name, one in executed.items()}
+        self.arcs = [Arc(d.producer, d.consumer, d.distance, self._least(d)) for d in self.data]
 
     def _least(self, dependence: Dependence) -> Fraction:
         """Return the cycles from a value's start to its reader's, at least.
@@ -47,11 +47,11 @@ class Dataflow:
         An accumulation on the in-order unit that makes the value follows its first command.
         """
         maker = self._executed[dependence.producer]
-        if self._is_chained(dependence):
+        if self.is_chained(dependence):
             return maker.share(maker.demands[0]) / maker.commands
-        return self._making[maker.name]
+        return self.making[maker.name]
 
-    def _is_chained(self, dependence: Dependence) -> bool:
+    def is_chained(self, dependence: Dependence) -> bool:
         """Return whether a value need not be complete for its reader to start."""
         ends = [self._executed[n].cost for n in (dependence.producer, dependence.consumer)]
         units = {cost.steps[0].unit for cost in ends}
@@ -68,20 +68,20 @@ class Dataflow:
     def recurrence(self) -> Argument | None:
         """The recurrence with the most cycles an iteration, None without one."""
         found: Argument | None = None
-        while arcs := self._too_long(found.cycles if found else Fraction(0)):
+        while arcs := self.too_long(found.cycles if found else Fraction(0), self.arcs):
             figures = {arc.producer: arc.cycles for arc in arcs}
             over = sum(arc.distance for arc in arcs)
             found = Argument("recurrence", tuple(figures), figures, over)
         return found
 
-    def _too_long(self, interval: Fraction) -> list[_Arc]:
+    def too_long(self, interval: Fraction, arcs: Sequence[Arc]) -> list[Arc]:
         """Return a cycle of arcs that takes longer than an interval for each iteration."""
         begin = dict.fromkeys(self._executed, Fraction(0))
-        before: dict[str, _Arc] = {}
+        before: dict[str, Arc] = {}
         changed = ""
         for _ in range(len(begin) + 1):
             changed = ""
-            for arc in self._arcs:
+            for arc in arcs:
                 after = begin[arc.producer] + arc.cycles - arc.distance * interval
                 if after > begin[arc.consumer]:
                     begin[arc.consumer], before[arc.consumer] = after, arc
@@ -97,13 +97,13 @@ class Dataflow:
         place = cycle.index(first) + 1
         return (cycle[place:] + cycle[:place])[::-1]
 
-    def _paths(self, source: str, interval: Fraction) -> dict[str, _Path]:
+    def paths(self, source: str, interval: Fraction) -> dict[str, _Path]:
         """Return the longest path from an operation to each that it reaches, at an interval."""
         found = {source: _Path(Fraction(0), 0)}
         changed = True
         while changed:
             changed = False
-            for arc in self._arcs:
+            for arc in self.arcs:
                 if (path := found.get(arc.producer)) is None:
                     continue
                 new = _Path(path.cycles + arc.cycles, path.distance + arc.distance)
@@ -179,7 +179,7 @@ class Dataflow:
         """
         following = {
             d.producer: (d.consumer, d.distance)
-            for d in self._data
+            for d in self.data
             if d.in_place and {d.producer, d.consumer} <= set(values)
         }
         seen: set[str] = set()
@@ -194,17 +194,18 @@ class Dataflow:
                     break
                 way[at] = distance
 
-    def _readers(self, value: str) -> list[Dependence]:
-        return [d for d in self._data if d.producer == value]
+    def readers(self, value: str) -> list[Dependence]:
+        """Return the dependences by which a value is read."""
+        return [d for d in self.data if d.producer == value]
 
     def _in_memory(self, value: str, interval: Fraction) -> _Path:
         """Return how long a value is in memory: from the begin of its write until it was read.
 
         Who updates it in place has its memory from then on.
         """
-        paths = self._paths(value, interval)
+        paths = self.paths(value, interval)
         ends = []
-        for d in self._readers(value):
+        for d in self.readers(value):
             path = paths[d.consumer]
             reads = Fraction(0) if d.in_place else self._executed[d.consumer].reading
             ends.append(_Path(path.cycles + reads, path.distance - d.distance))
@@ -217,13 +218,13 @@ class Dataflow:
 
         Asynchronous readers hold it, or the copy that was sent, until they have read it.
         """
-        readers = [d for d in self._readers(value) if not self._is_chained(d)]
+        readers = [d for d in self.readers(value) if not self.is_chained(d)]
         held = [
             self._executed[d.consumer].reading
             for d in readers
             if self._executed[d.consumer].cost.asynchronous and not d.in_place
         ]
-        made = self._making[value] if readers else Fraction(0)
+        made = self.making[value] if readers else Fraction(0)
         return _Path(made + max(held, default=Fraction(0)), 0)
 
     def _registers(self, operation: Operation) -> int:
@@ -231,7 +232,7 @@ class Dataflow:
         tile = operation.result
         if tile is None or tile.memory != "registers":
             return 0
-        read = [self._executed[d.consumer].operation.warps for d in self._readers(operation.name)]
+        read = [self._executed[d.consumer].operation.warps for d in self.readers(operation.name)]
         warps = min(operation.warps, max(read, default=0))
         each = tile.registers_each(self._machine.threads(operation.warps))
         return each * self._machine.threads(warps)

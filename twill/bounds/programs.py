@@ -1,7 +1,7 @@
 """Lower bounds on the interval of every program of a loop on the simulated SM.
 
 docs/bound.md says why each holds, and on which rules of the simulator it rests. Nothing here knows
-of groups, orders or waits: operations go to any groups, and nobody waits for more than data.
+of orders or waits: operations go to any groups, and nobody waits for more than data.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
 from twill.bounds.dataflow import Dataflow
+from twill.bounds.sharing import Sharing
 from twill.bounds.work import Argument, Executed, commands, works
 
 
@@ -28,10 +29,14 @@ def program_bounds(
 
     `latency`: cycles that every load of variable latency takes at least; nominal without it.
     """
-    executed = [Executed(o, machine.cost(o), machine, latency) for o in loop.operations]
-    found = [*works(executed, machine), *commands(executed)]
-    dataflow = Dataflow(loop, machine, {one.name: one for one in executed})
+    executed = {o.name: Executed(o, machine.cost(o), machine, latency) for o in loop.operations}
+    found = [*works(list(executed.values()), machine), *commands(executed.values())]
+    dataflow = Dataflow(loop, machine, executed)
     if (recurrence := dataflow.recurrence) is not None:
         found.append(recurrence)
     found += dataflow.residences()
+    if machine.registers is not None:
+        least = max(argument.cycles for argument in found)
+        shared = Sharing(loop, machine, executed, dataflow).argument(least)
+        found += [] if shared is None else [shared]
     return tuple(sorted(found, key=lambda argument: -argument.cycles))

@@ -17,7 +17,9 @@ from twill.artifacts.loop import Cost, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
 
-Reason = Literal["work", "issue slots", "commands", "recurrence", "memory", "registers"]
+Reason = Literal[
+    "work", "issue slots", "commands", "recurrence", "memory", "registers", "registers of groups"
+]
 Figures = Mapping[str, Fraction | int]
 
 
@@ -29,12 +31,13 @@ class Argument:
     ----------
     reason : str
         ``work`` of a unit, ``issue slots`` of a context, ``commands`` of an operation, a
-        ``recurrence``, residence in a ``memory`` or in ``registers``.
+        ``recurrence``, residence in a ``memory`` or in ``registers``, or ``registers of groups``
+        that operations share.
     of : tuple of str
-        The unit, the operations of the recurrence, or the memory.
+        The unit, the operations of the recurrence or in the groups, or the memory.
     figures : mapping of str to number
         By operation: cycles of the unit, instructions, cycles of the recurrence, or bytes (columns,
-        registers) times cycles.
+        registers) times cycles; of groups the interval, by the way to share them that is fastest.
     over : number
         Contexts, iterations that the recurrence spans, or bytes (columns, registers) there are.
     """
@@ -151,6 +154,11 @@ class Executed:
         paced = math.floor(sum(i.count * i.interval for i in instructions) - last)
         slots = (sum(i.count for i in instructions) - 1) * (self.machine.issue_unit is not None)
         return max(paced, slots) + last
+
+    @property
+    def issuing(self) -> Fraction:
+        """Cycles at least from its first instruction on a warp until its last is issued."""
+        return self.reading - max(instructions[-1].interval for instructions in self.warps)
 
     @cached_property
     def completing(self) -> Fraction:
