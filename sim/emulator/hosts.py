@@ -21,6 +21,7 @@ from twill.sim.emulator.memory import (
     Layout,
     Memory,
     TensorMemoryLayout,
+    TensorMemoryScalesLayout,
     allocate_tensor,
     linear_layout,
 )
@@ -69,6 +70,7 @@ def _device() -> dict[str, dict[str, Any]]:
         **products.BLACKWELL,
         **{name: language.OFFERED[name] for name in ("add2", "sub2", "mul2", "fma2")},
         "TensorMemoryLayout": TensorMemoryLayout,
+        "TensorMemoryScalesLayout": TensorMemoryScalesLayout,
         "allocate_tensor_memory": allocate_tensor,
         "tensor_memory_descriptor": Memory,
         "tensor_memory_descriptor_type": _TensorMemoryType,

@@ -134,7 +134,10 @@ class Memory:
 
     def reshape(self, shape: Any) -> Memory:
         """Return it with other dimensions over the same bytes."""
-        return self._reinterpret(self.dtype, shape, self.layout)
+        dense = not self.in_shared or self.view.flags.c_contiguous
+        if dense or np.prod(shape) != self.view.size:
+            return self._reinterpret(self.dtype, shape, self.layout)
+        return Reshaped(self, [int(length) for length in shape])
 
     def reinterpret(
         self, dtype: DType | None = None, shape: Any = None, layout: object = None
@@ -200,6 +203,30 @@ class Memory:
         return machine().fault("bounds", f"{self.name}: {what}")
 
 
+class Reshaped(Memory):
+    """A view whose elements have other dimensions than they lie in, in the order of their own."""
+
+    def __init__(self, whole: Memory, shape: list[int]) -> None:
+        like = np.empty(shape, whole.view.dtype)
+        super().__init__(whole.storage, whole.name, like, whole.dtype, whole.layout)
+        self._whole = whole
+
+    def cells(self) -> list[Cell]:
+        """Return the cells that it covers."""
+        return self._whole.cells()
+
+    def numbers(self) -> Numbers:
+        """Return what is stored, as numbers."""
+        return self._whole.numbers().reshape(self.shape)
+
+    def put(self, numbers: Numbers) -> None:
+        """Store numbers of its type."""
+        self._whole.put(numbers.reshape(self._whole.shape))
+
+    def _viewed(self, _view: Numbers, _name: str) -> Memory:
+        raise self._beyond("a part of a view whose dimensions were permuted and reshaped")
+
+
 class Layout:
     """How threads or memory hold a tile, as the kernel says it.
 
@@ -227,6 +254,12 @@ class TensorMemoryLayout(Layout):
     """A layout of tensor memory."""
 
     fields = ("block", "col_stride")
+
+
+class TensorMemoryScalesLayout(Layout):
+    """A layout of tensor memory for the scales of a product's factor, a row for each of its."""
+
+    fields = ("cta_split_num",)
 
 
 def linear_layout(shape: list[int]) -> DistributedLinearLayout:

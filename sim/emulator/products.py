@@ -7,6 +7,7 @@ later commit arrive at have been waited for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,10 @@ from twill.sim.emulator.faults import FaultError
 from twill.sim.emulator.machine import machine
 from twill.sim.emulator.memory import Memory
 from twill.sim.emulator.values import FLOAT32, OPERATORS, Array, Numbers
+
+# What kernels call the elements of scaled factors, and how many of a row share a scale.
+ELEMENTS = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+SCALED_TOGETHER, NAN_SCALE = 32, 255
 
 
 class InFlight:
@@ -104,10 +109,50 @@ def _settled(value: Any, late: list[Any]) -> Any:
     return value.__dict__["_value"]
 
 
-def _tcgen05_mma(
+def _tcgen05_mma(a: Memory, b: Memory, acc: Memory, **named: Any) -> None:
+    _tcgen05((a, b), (), acc, lambda: _factor(a) @ _factor(b), **named)
+
+
+def _tcgen05_mma_scaled(
     a: Memory,
     b: Memory,
     acc: Memory,
+    a_scale: Memory,
+    b_scale: Memory,
+    a_type: str,
+    b_type: str,
+    **named: Any,
+) -> None:
+    for factor, kind in ((a, a_type), (b, b_type)):
+        if factor.dtype.name != ELEMENTS.get(kind):
+            what = f"a factor of {factor.dtype.name} is said to be {kind}"
+            raise machine().fault("type", what)
+    rows = (a.shape[0], b.shape[1])
+    for scale, length in zip((a_scale, b_scale), rows, strict=True):
+        if tuple(scale.shape) != (length, a.shape[1] // SCALED_TOGETHER):
+            what = f"scales of {list(scale.shape)} for {[length, a.shape[1]]} elements"
+            raise machine().fault("shape", what)
+
+    def total() -> Numbers:
+        left = _factor(a) * _powers(a_scale)
+        right = _factor(b).T * _powers(b_scale)
+        return np.asarray(left @ right.T)
+
+    _tcgen05((a, b), (a_scale, b_scale), acc, total, **named)
+
+
+def _powers(scale: Memory) -> Numbers:
+    """Return powers of two of bytes that are exponents with a bias of 127 (UE8M0)."""
+    exponents = scale.numbers().astype(np.uint8).astype(np.float32)
+    powers = np.where(exponents == NAN_SCALE, np.nan, np.exp2(exponents - 127))
+    return np.repeat(powers.astype(np.float32), SCALED_TOGETHER, axis=1)
+
+
+def _tcgen05(
+    factors: tuple[Memory, Memory],
+    scales: tuple[Memory, ...],
+    acc: Memory,
+    product: Callable[[], Numbers],
     *,
     use_acc: Any = True,
     pred: Any = True,
@@ -118,8 +163,8 @@ def _tcgen05_mma(
     if not pred:
         return
     running = machine()
-    _fitting(a, b, tuple(acc.shape))
-    for factor in (a, b):
+    _fitting(*factors, tuple(acc.shape))
+    for factor in (*factors, *scales):
         access = running.access("a product", "tcgen05", shared=factor.in_shared)
         running.accesses.read(factor.name, factor.cells(), access)
     access = running.access("a product", "tcgen05", shared=False)
@@ -129,7 +174,7 @@ def _tcgen05_mma(
     running.accesses.write(acc.name, acc.cells(), access)
 
     def run() -> None:
-        total = _factor(a) @ _factor(b)
+        total = product()
         acc.put(acc.numbers() + total if accumulates else total)
 
     label = f"products of {running.current.name}"
@@ -182,6 +227,7 @@ HOPPER = {
 }
 BLACKWELL = {
     "tcgen05_mma": _tcgen05_mma,
+    "tcgen05_mma_scaled": _tcgen05_mma_scaled,
     "tcgen05_commit": _commit_apart,
     "tcgen05_copy": _copy,
     "tcgen05_mma_barrier_count": lambda *_, **__: 1,

@@ -230,6 +230,7 @@ FUNCTIONS |= {
     "unsqueeze": _viewed(np.expand_dims),
     "squeeze": _viewed(np.squeeze),
     "expand": _viewed(_expanded),
+    "repeat_interleave": _viewed(np.repeat),
     "contiguous": _viewed(np.ascontiguousarray),
     "clone": _viewed(np.array),
     "tril": _viewed(np.tril),

@@ -114,7 +114,9 @@ class TensorDescriptor:
         if narrow and memory.shape[-1] < lengths[-1]:
             lengths[-1] = memory.shape[-1]
         ours, theirs = ([n for n in shape if n != 1] for shape in (lengths, memory.shape))
-        if ours != theirs or memory.dtype != self.dtype:
+        # Integers have no sign in Triton's memory.
+        alike = memory.dtype.name.removeprefix("u") == self.dtype.name.removeprefix("u")
+        if ours != theirs or not alike:
             box = f"a box of {self.dtype.name}{self.block_shape}"
             text = f"{what} {box} and {memory.name} of {memory.dtype.name}{memory.shape}"
             raise machine().fault("shape", text)

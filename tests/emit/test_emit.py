@@ -31,6 +31,7 @@ QUICK = (
     *("gemm_persistent_hopper", "gemm_persistent_blackwell"),
     *("gemm_pointers_hopper", "gemm_pointers_blackwell"),
     *("attention_forward_hopper", "fa_fwd_hopper", "attention_forward_blackwell"),
+    "block_scaled_gemm_blackwell",
 )
 SLOW = (
     *("fa_fwd_blackwell", "fa_bwd_hopper", "fa_bwd_blackwell", "linear_attention_hopper"),
