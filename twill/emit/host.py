@@ -239,7 +239,7 @@ def make_arguments(kernel: _Kernel) -> list[str]:
             if f"program_id {axes - 1}" in bounds or "iterations + 1" in grid:
                 text = f"(iterations + 1) * {OTHER_SIZE}"
         else:
-            text = "0.1"
+            text = "0.125"  # in all types the same, and so are products with it
         numbers.append(f'"{p.name}": {text}')
     memory = [p for p in parameters if p.is_memory]
     kinds = ", ".join(f'"{p.name}": torch.{TORCH.get(p.dtype, dtype(p.dtype))}' for p in memory)
