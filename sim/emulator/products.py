@@ -110,7 +110,8 @@ def _settled(value: Any, late: list[Any]) -> Any:
 
 
 def _tcgen05_mma(a: Memory, b: Memory, acc: Memory, **named: Any) -> None:
-    _tcgen05((a, b), (), acc, lambda: _factor(a) @ _factor(b), **named)
+    _fitting(a, b, tuple(acc.shape))
+    _tcgen05((a, b), acc, lambda: _factor(a) @ _factor(b), **named)
 
 
 def _tcgen05_mma_scaled(
@@ -138,7 +139,8 @@ def _tcgen05_mma_scaled(
         right = _factor(b).T * _powers(b_scale)
         return np.asarray(left @ right.T)
 
-    _tcgen05((a, b), (a_scale, b_scale), acc, total, **named)
+    _fitting(a, b, tuple(acc.shape))
+    _tcgen05((a, b, a_scale, b_scale), acc, total, **named)
 
 
 def _powers(scale: Memory) -> Numbers:
@@ -149,8 +151,7 @@ def _powers(scale: Memory) -> Numbers:
 
 
 def _tcgen05(
-    factors: tuple[Memory, Memory],
-    scales: tuple[Memory, ...],
+    operands: tuple[Memory, ...],
     acc: Memory,
     product: Callable[[], Numbers],
     *,
@@ -163,10 +164,9 @@ def _tcgen05(
     if not pred:
         return
     running = machine()
-    _fitting(*factors, tuple(acc.shape))
-    for factor in (*factors, *scales):
-        access = running.access("a product", "tcgen05", shared=factor.in_shared)
-        running.accesses.read(factor.name, factor.cells(), access)
+    for operand in operands:
+        access = running.access("a product", "tcgen05", shared=operand.in_shared)
+        running.accesses.read(operand.name, operand.cells(), access)
     access = running.access("a product", "tcgen05", shared=False)
     accumulates = bool(use_acc)
     if accumulates:
