@@ -60,7 +60,7 @@ dumps: $(VENV)/test
 	$(BIN)/python -m pytest -m triton
 	$(BIN)/python -m twill.traces.make_ttgir --check
 
-# docs/gallery.md and its pictures, from the dumps; half an hour on two free cores, less with a compiled engine.
+# docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
 gallery: $(VENV)/test
 	$(BIN)/python -m twill.studies.gallery --jobs 2
 

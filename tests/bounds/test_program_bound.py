@@ -15,7 +15,7 @@ import pytest
 
 import twill
 from tests.bounds.campaign import Campaign
-from tests.support.bounded import distances, fits_registers, random_program, varied
+from tests.support.bounded import accepted, distances, random_program, varied
 from tests.support.pages import ROOT
 from tests.support.small import (
     crowded_loop,
@@ -129,7 +129,7 @@ def hold_crowded_programs(seeds: range) -> Counter[str]:
         close["loops"] += 1
         for number in range(12):
             schedule = random_program(loop, machine, f"{seed} {number}")
-            if schedule is not None and fits_registers(schedule):
+            if schedule is not None and accepted(schedule, "registers of groups"):
                 close += not_below(schedule)
                 close["programs"] += 1
     return close

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections.abc import Iterator
 
@@ -22,7 +21,9 @@ from twill.sim.engine import WARP_SCHEDULERS, Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
-from twill.verification.registers import registers_along_programs
+from twill.verification.reading import read_model
+from twill.verification.registers import register_file, registers
+from twill.verification.times import Placed, variable_latency
 
 LATENCIES = {None: None, "fixed:1": 1}
 """Sources of the latencies of loads, and what each load takes at least; nominal without one."""
@@ -30,6 +31,13 @@ ITERATIONS, ITERATIONS_WITH_RACES = 64, 12
 MOST_GROUPS = 4
 LONGEST = 2
 """Iterations that dependences of random loops span: so many at the end wait for none."""
+
+
+RESTS_ON = {
+    "registers": (registers, register_file),
+    "registers of groups": (registers, register_file, variable_latency),
+}
+"""Rules of the verifier, by the reason of an argument; others rest on the simulator alone."""
 
 
 def distances(
@@ -41,10 +49,9 @@ def distances(
     argument. Groups that nothing ties together run ahead of each other, so that the whole run
     counts.
     """
-    fits = fits_registers(schedule)
     for latency, least in LATENCIES.items():
         arguments = program_bounds(schedule.loop, schedule.machine, latency=least)
-        argument = next(a for a in arguments if fits or not a.reason.startswith("registers"))
+        argument = next(a for a in arguments if accepted(schedule, a.reason))
         for scheduler in WARP_SCHEDULERS:
             found = run(schedule, iterations=iterations, latency=latency, warp_scheduler=scheduler)
             interval = found.measured_interval_cycles
@@ -57,37 +64,11 @@ def distances(
             )
 
 
-def fits_registers(schedule: Schedule) -> bool:
-    """Return whether what is live along the programs fits into the register file.
-
-    And whether operations of variable latency are on groups of their own: what the verifier wants.
-    """
-    file = schedule.machine.registers
-    if file is None:
-        return True
-    live = registers_along_programs(schedule)
-    costs = {o.name: schedule.machine.cost(o) for o in schedule.loop.operations}
-    wide, narrow, narrow_warps = [], [], 0
-    for group in schedule.groups:
-        placed = [name for name, home in schedule.assignment.items() if home == group.name]
-        if len({costs[name].variable_latency for name in placed}) > 1:
-            return False
-        needed = math.ceil(live.get(group.name, 0) + file.reserve.value)
-        if needed > min(file.limit.value, file.most.value):
-            return False
-        step = file.step.value
-        allocated = max(file.least.value, -(-needed // step) * step)
-        wide += [allocated] * (group.warps // file.warps.value)
-        if rest := group.warps % file.warps.value:
-            narrow.append(allocated)
-            narrow_warps += rest
-    filled = -(-narrow_warps // file.warps.value)
-    sets = len(wide) + filled
-    there = file.file.value // schedule.machine.threads(file.warps.value)
-    if file.launch is not None:
-        launch = file.launch.value
-        there = sets * min(there // sets // launch * launch, file.most.value)
-    return sum(wide) + filled * max(narrow, default=0) <= there
+def accepted(schedule: Schedule, reason: str) -> bool:
+    """Return whether the verifier accepts a program by the rules that an argument rests on."""
+    model = read_model(schedule.loop, schedule.machine, rules=schedule.rules)
+    placed = Placed(model, schedule)
+    return not any(fault for rule in RESTS_ON.get(reason, ()) for fault in rule(placed))
 
 
 def varied(loop: twill.Loop, machine: Machine, seed: int) -> tuple[twill.Loop, Machine]:

@@ -256,12 +256,18 @@ def _room(machine: Machine, registers: Registers) -> int:
     limit = min(registers.limit.value, registers.most.value)
     found = []
     for sets in range(1, machine.warps.value // registers.warps.value + 1):
-        pool = registers.file.value // threads
-        if registers.launch is not None:
-            step = registers.launch.value
-            pool = sets * min(pool // sets // step * step, registers.most.value)
-        found.append(min(sets * limit, pool) - math.ceil(sets * registers.reserve.value))
+        reserve = math.ceil(sets * registers.reserve.value)
+        found.append(min(sets * limit, launched(machine, registers, sets)) - reserve)
     return threads * max(found, default=0)
+
+
+def launched(machine: Machine, registers: Registers, sets: int) -> int:
+    """Return the registers per thread that a launch of so many sets of warps gets in all."""
+    pool = registers.file.value // machine.threads(registers.warps.value)
+    if registers.launch is None:
+        return pool
+    step = registers.launch.value
+    return sets * min(pool // sets // step * step, registers.most.value)
 
 
 def _waits(machine: Machine, executed: Collection[Executed]) -> dict[str, int]:

@@ -11,8 +11,9 @@ from twill.artifacts.hardware import Registers
 from twill.artifacts.loop import Dependence, Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.pieces import pieces
-from twill.bounds.dataflow import Dataflow
+from twill.bounds.dataflow import Dataflow, launched
 from twill.bounds.work import Argument, Executed
+from twill.problem import rules
 
 MOST_OPERATIONS = 8  # that share groups in all ways there are: 4140
 LEAST_PART = Fraction(1, 16)  # of the registers of a thread, in a result that counts
@@ -30,12 +31,14 @@ class Sharing:
         self, loop: Loop, machine: Machine, executed: Mapping[str, Executed], dataflow: Dataflow
     ) -> None:
         self.machine, self.executed, self.dataflow = machine, executed, dataflow
-        self._elementwise = {o.name for o in loop.operations if o.elementwise}
         self.registers = {
             o.name: o.result.registers_each(machine.threads(o.warps))
-            for o in loop.operations
             if o.result is not None and o.result.memory == "registers"
+            else 0
+            for o in loop.operations
         }
+        taken = (rules.taken_over(loop, self.registers, name) for name in self.registers)
+        self._taken = [read for read in taken if read is not None]
         self.loads = any(one.cost.variable_latency for one in executed.values())
         apart = pieces(loop)
         counting = [
@@ -58,19 +61,7 @@ class Sharing:
 
     def takes_over(self, read: Dependence) -> bool:
         """Return whether the reader's result has the registers of what it reads."""
-        return read.in_place or read is self._taken(read.consumer)
-
-    def _taken(self, name: str) -> Dependence | None:
-        """Return the operand, no smaller than its result, over which an operation writes it."""
-        needed = self.registers.get(name)
-        if not needed or name not in self._elementwise:
-            return None
-        wide = [
-            d
-            for d in self.dataflow.data
-            if d.consumer == name and not d.in_place and self.registers.get(d.producer, 0) >= needed
-        ]
-        return max(wide, key=lambda d: self.registers[d.producer], default=None)
+        return read.in_place or any(read is one for one in self._taken)
 
     @cached_property
     def circles(self) -> list[tuple[Group, int]]:
@@ -144,15 +135,9 @@ class Sharing:
         A launch with more of them may get more; these take the least that a group can have.
         """
         file = self.file
-        pool = file.file.value // self.machine.threads(file.warps.value)
-        found = [0]
-        for sets in range(1, self.machine.warps.value // file.warps.value + 1):
-            each = pool // sets
-            if file.launch is not None:
-                each = min(each // file.launch.value * file.launch.value, file.most.value)
-            found.append(pool if file.launch is None else sets * each)
-        last = len(found) - 1
-        for sets in range(last - 1, 0, -1):
+        most = self.machine.warps.value // file.warps.value
+        found = [0, *(launched(self.machine, file, sets) for sets in range(1, most + 1))]
+        for sets in range(most - 1, 0, -1):
             found[sets] = max(found[sets], found[sets + 1] - file.least.value)
         return found
 

@@ -160,7 +160,8 @@ def build_problem(
         operation.name: _operation(index, loop, machine, costs[operation.name], rules, units)
         for index, operation in enumerate(loop.operations)
     }
-    taken = {name: model.taken_over(loop, operations, name) for name in operations}
+    registers = {name: operation.registers for name, operation in operations.items()}
+    taken = {name: model.taken_over(loop, registers, name) for name in operations}
     for name, dependence in taken.items():
         if dependence is not None:
             result = operations[name]

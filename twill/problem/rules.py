@@ -110,16 +110,15 @@ def copy_reads(v: ProblemOperation) -> int:
     return v.latency if v.asynchronous else v.cycles
 
 
-def taken_over(
-    loop: Loop, operations: Mapping[str, ProblemOperation], name: str
-) -> Dependence | None:
+def taken_over(loop: Loop, registers: Mapping[str, int], name: str) -> Dependence | None:
     """Return the dependence whose registers the element-wise operation `name` takes over.
 
     It is the widest operand in registers that is at least as wide as the result; the first such
     (Lifetimes, release).
+
+    `registers`: per thread of each operation's result.
     """
-    consumer = operations[name]
-    if not loop.operation(name).elementwise or consumer.registers == 0:
+    if not loop.operation(name).elementwise or not registers[name]:
         return None
     candidates = [
         d
@@ -127,9 +126,9 @@ def taken_over(
         if d.consumer == name
         and d.kind == "data"
         and not d.in_place
-        and operations[d.producer].registers >= consumer.registers
+        and registers[d.producer] >= registers[name]
     ]
-    return max(candidates, key=lambda d: operations[d.producer].registers, default=None)
+    return max(candidates, key=lambda d: registers[d.producer], default=None)
 
 
 def takes_over(dependence: Dependence, taken: Dependence | None, rules: Rules) -> bool:
