@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,12 @@ import twill
 from twill.search.cache import FOLDER_VARIABLE, Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and their modules stay: there is nothing to look for among them."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture(autouse=True)

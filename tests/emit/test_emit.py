@@ -39,6 +39,7 @@ SLOW = (
     *("attention_forward_causal_hopper", "attention_forward_diagonal_hopper"),
     *("attention_forward_causal_blackwell", "attention_forward_diagonal_blackwell"),
 )
+LONG = ("attention_forward_hopper", "fa_fwd_hopper")
 UNPACKAGED = ROOT / "tests/data/kernels"  # made from others.py by `twill loop dump`
 GALLERY = ROOT / "traces/gallery"
 OTHERS = (
@@ -85,7 +86,11 @@ def computes_what_it_should(found: Emulation) -> None:
     assert max(one.alike for run in found.runs for one in run.differences) < ALIKE
 
 
-@pytest.mark.parametrize("name", [*QUICK, *OTHERS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.sample] * (n in LONG)) for n in
+     (*QUICK, *OTHERS)],
+)  # fmt: skip
 def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
     file = written(name, tmp_path)
     computes_what_it_should(

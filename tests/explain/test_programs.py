@@ -79,6 +79,8 @@ def test_there_is_more_of_what_a_lever_names(norm: Schedule, explained: ProgramE
     assert signals.named is None or signals.named.hop.value == 0
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_levers_are_found_by_search(norm: Schedule, explained: ProgramExplanation) -> None:
     found = {lever.name: lever for lever in program_levers(norm, explained, simulations=1)}
     same = found["nothing changed, searched further"]

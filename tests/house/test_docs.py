@@ -36,6 +36,8 @@ PUBLISHED = {
     "gemm_pointers_hopper": (512, 0, 384),
 }
 DAYS = {"slow": pytest.mark.slow, "triton": pytest.mark.triton}
+# Pages that search, emit and emulate for more than five seconds.
+LONG = ("README.md", "emit.md", "kernels.md", "loads.md", "polish.md")
 
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -95,7 +97,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("known_answers")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, id=page.name, marks=[pytest.mark.slow, pytest.mark.sample] * (page.name in LONG)
+        )
+        for page in PAGES
+    ],
+)
 def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
     """The README's commands are processes of their own, those of the docs are not."""
     start = in_a_process if page.name == "README.md" else in_process

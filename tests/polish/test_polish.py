@@ -133,6 +133,8 @@ def test_a_program_whose_contexts_are_in_step_is_estimated_exactly(
     assert judge.estimate(layer_norm, 1.0) is None
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_whichever_turn_is_left_out_no_barrier_is_two_phases_ahead(
     solved_once: Callable[..., twill.Schedule],
 ) -> None:
@@ -222,6 +224,8 @@ def attention(solved_once: Callable[..., twill.Schedule]) -> twill.Schedule:
     return solved_once(loop, machine)
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_roles_are_those_of_experts(attention: twill.Schedule) -> None:
     programs, interval = of(attention)
     names = [o.name for o in programs.problem.operations]
@@ -288,6 +292,8 @@ SCHEDULE = ("twill", "schedule", "layer_norm_hopper", "-m", "hopper_h100")
 
 
 @pytest.mark.usefixtures("known_answers")
+@pytest.mark.slow
+@pytest.mark.sample
 def test_what_is_scheduled_is_polished_unless_the_static_model_is_asked_for(
     tmp_path: Path,
 ) -> None:
@@ -322,6 +328,8 @@ def test_the_static_model_cannot_be_polished_within_its_own_options(asked: tuple
     assert "polishes, and --most-stages is of the static model only" in done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_a_large_loop_is_polished_from_the_loop_as_it_is_written(tmp_path: Path) -> None:
     file, made = tmp_path / "large.json", tmp_path / "made.json"
     synthetic_loop(48, 0, "hopper_h100").save(str(file))

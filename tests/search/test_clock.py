@@ -178,6 +178,8 @@ def test_an_interruption_keeps_the_best_schedule_and_claims_no_more(
     assert lost >= 1
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_progress_shows_the_best_interval_and_the_bound_below_it() -> None:
     said: list[str] = []
     loop = load_loop("attention_forward_hopper")

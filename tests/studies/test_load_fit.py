@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 from statistics import median
 
 import pytest
-from jsonschema import validate
 
 import twill
-from tests.support.commands import TWILL, in_process
 from twill.errors import InputError
-from twill.schemas import schema_text
 from twill.studies import load_fit, one_sm_gemm
 
 
@@ -77,11 +73,3 @@ def test_round_trips_are_those_of_the_simulated_sm(tile: tuple[int, int, int], s
 def test_other_machines_are_refused() -> None:
     with pytest.raises(InputError, match="a B200"):
         load_fit.load_fit(twill.Machine.named("hopper_h100"))
-
-
-def test_the_command_prints_data() -> None:
-    done = in_process(*TWILL, "calibrate", "blackwell_b200", "--from-measurements", "--json")
-    done.check_returncode()
-    data = json.loads(done.stdout)
-    validate(data, json.loads(schema_text("load-fit")))
-    assert data["machine"] == "blackwell_b200"

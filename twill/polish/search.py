@@ -24,6 +24,7 @@ from twill.polish.moves import Moves
 
 # Iterations over which a new best is confirmed, and the one that is returned.
 CONFIRMING, LAST = 64, 200
+DRIFT = 0.005  # part by which the interval may differ over more iterations
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
 ROUNDS = 4  # after each, chains are compared
@@ -204,10 +205,16 @@ def best_of(
 
 
 def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, float] | None:
-    """Return interval and cost over more iterations, None if over a limit or if it is wrong."""
+    """Return interval and cost over more iterations, None if over a limit or if it is wrong.
+
+    None too if the interval is another one over yet more iterations: what is promised holds early.
+    """
     try:
         interval = judge.interval(schedule, CONFIRMING, limit)
         if interval is None or interval >= limit or judge.objection(schedule):
+            return None
+        later = judge.measured(schedule, judge.conditions[0], LAST)
+        if abs(later - interval) > DRIFT * interval:
             return None
         cost = judge.cost(schedule, interval, CONFIRMING)
     except TwillError:
