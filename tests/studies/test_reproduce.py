@@ -15,12 +15,12 @@ from tests.golden import golden
 from twill.bounds import bounds
 from twill.cli.main import app
 from twill.engines import FAMILIES
-from twill.errors import InputError, RefusedError
+from twill.errors import InputError, MissingLibraryError, RefusedError
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
 from twill.sim.execute import run
 from twill.studies.published import Figure
-from twill.studies.reproduce import CASES, LONGEST_FIRST, reproduce, write_page
+from twill.studies.reproduce import CASES, LONGEST_FIRST, claims, reproduce, write_page
 from twill.studies.reproduce.claims import (
     Case,
     CaseResult,
@@ -39,7 +39,7 @@ from twill.verification import verify
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 KEYS = [
     "case", "claim", "found", "pass", "seconds", "paper_seconds", "reason",
-    "polished", "polished_passed",
+    "polished", "polished_passed", "compiled",
 ]  # fmt: skip
 FAST = ("running_example",)
 
@@ -100,6 +100,35 @@ def test_a_search_without_an_answer_fails_every_claim_that_is_left() -> None:
     ]
     assert result.claims[0].reason == ""
     assert result.claims[1].reason == "Nothing to judge: not decided in 3 s."
+
+
+def solved_gemm() -> twill.Schedule:
+    return twill.schedule(*packaged("gemm_two_tiles_hopper"), options=Options(effort=0.5))
+
+
+@pytest.mark.triton
+def test_the_compiler_is_asked_about_kernels() -> None:
+    good = solved_gemm()
+    groups = [g.model_copy(update={"registers": 24}) for g in good.groups]
+    bad = good.model_copy(update={"groups": tuple(groups)})
+    compiled = _compiled({"good": good, "bad": bad})
+    assert re.match("good: as it is written; bad: .*ptxas", compiled)
+
+
+def test_nothing_is_compiled_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(*_: object) -> None:
+        raise MissingLibraryError("Triton is not installed")
+
+    monkeypatch.setattr(claims, "check", check)
+    assert _compiled({"good": solved_gemm()}) == ""
+
+
+def _compiled(schedules: dict[str, twill.Schedule]) -> str:
+    def body(case: Case) -> None:
+        case.judge("only", "yes", passed=True)
+        case.compile("only", schedules)
+
+    return Case("made_up", {"only": "the only one"}, Settings()).work(body).claims[0].compiled
 
 
 def test_the_table_fits_80_columns(

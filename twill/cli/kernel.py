@@ -71,12 +71,9 @@ def _check(schedule: Schedule, file: str, *, as_json: bool) -> None:
     from twill import compiled
     from twill.compiled.show import compiled_data
 
-    memories = schedule.machine.memories
-    shared = memories.smem.capacity if memories.smem is not None else 0
-    columns = memories.tmem.capacity if memories.tmem is not None else 0
-    family = BLACKWELL if memories.tmem is not None else HOPPER
+    machine = schedule.machine
     with progress("compiling"):
-        found = compiled.check(file, 10 * family[0], compiled.Limits(shared, columns))
+        found = compiled.check(file, compiled.architecture_of(machine), compiled.Limits.of(machine))
     show = partial(compiled.print_compiled, found)
     tell("compiled", partial(compiled_data, found), show, as_json=as_json)
     if found.findings:

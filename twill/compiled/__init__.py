@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from twill.compiled.cubin import compile_file
-from twill.compiled.findings import CHECKS, Compiled, Finding, Limits, check, judge
+from twill.compiled.findings import (
+    CHECKS,
+    Compiled,
+    Finding,
+    Limits,
+    architecture_of,
+    check,
+    judge,
+)
 from twill.compiled.loops import CompiledLoop
 from twill.compiled.show import print_compiled
 
@@ -13,6 +21,7 @@ __all__ = [
     "CompiledLoop",
     "Finding",
     "Limits",
+    "architecture_of",
     "check",
     "compile_file",
     "judge",

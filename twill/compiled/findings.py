@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from twill.artifacts.machine import Machine
 from twill.compiled.cubin import Cubin, compile_file
 from twill.compiled.loops import SPILL, CompiledLoop, compiled_loops
 from twill.compiled.order import Role, read_roles
@@ -54,6 +55,18 @@ class Limits:
 
     shared: int = 232_448
     tensor_columns: int = 512
+
+    @classmethod
+    def of(cls, machine: Machine) -> Limits:
+        """Return what an SM of a machine has."""
+        memories = machine.memories
+        shared = memories.smem.capacity if memories.smem is not None else 0
+        return cls(shared, memories.tmem.capacity if memories.tmem is not None else 0)
+
+
+def architecture_of(machine: Machine) -> int:
+    """Return what kernels for a machine are compiled for: 100 with tensor memory, else 90."""
+    return 90 if machine.memories.tmem is None else 100
 
 
 @dataclass(frozen=True)

@@ -324,6 +324,7 @@ class JudgedClaim(Part):
     reason: str
     polished: str
     polished_passed: bool | None
+    compiled: str
 
 
 class Claims(Document):

@@ -74,7 +74,8 @@ run.
 Claims are of the paper's static model and its schedule; the joint one is what
 `twill schedule --model paper` returns. Where a claim is about what a schedule does, it is judged
 of the *polished program* too, which `twill schedule` returns: its times are those of a run on the
-simulated SM.
+simulated SM. Where Triton is installed, it says what [`twill emit --check`](compiled.md) finds in
+the kernels of attention.
 
 A claim is judged from the schedule itself. A *sub-tile* is what hangs together between first
 products (GEMMs that need no other GEMM of their iteration) and later ones. A product is *hoisted*
@@ -172,6 +173,8 @@ def print_claims(results: Sequence[CaseResult]) -> None:
                 paragraph(f"  {claim.claim}: {claim.reason}")
             if claim.polished_passed not in (None, claim.passed):
                 paragraph(f"  {claim.claim}, polished: {claim.polished}")
+            if claim.compiled:
+                paragraph(f"  {claim.claim}, compiled: {claim.compiled}")
         say()
     say(_held(results))
 
@@ -224,9 +227,11 @@ def _markdown(found: Table) -> str:
 
 def _reasons(result: CaseResult) -> Iterator[str]:
     for claim in result.claims:
+        name = claim.claim[:1].upper() + claim.claim[1:]
         if not claim.passed:
-            name = claim.claim[:1].upper() + claim.claim[1:]
             yield f"\n*{name}* does not hold. {claim.reason}"
+        if claim.compiled:
+            yield f"\n*{name}*, to the [compiler](compiled.md). {claim.compiled}."
 
 
 def _published(result: CaseResult) -> Iterator[str]:

@@ -51,6 +51,8 @@ def hopper_backward(case: Case) -> None:
         f"simulated SM agrees: {taken:g} cycles with one, {joint:g} with {schedule.stages}. "
         f"Groups have at most {_most_live(schedule)} registers per thread live.",
     )
+    kernels = {"joint": schedule, "joint, one stage": alone, "polished": program}
+    case.compile("across", kernels)
     _judge_registers(case, interval)
 
 
@@ -94,6 +96,7 @@ def blackwell_backward(case: Case) -> None:
     case.simulated("joint", schedule, f"{BACKWARD_BLACKWELL} joint")
     program, _ = case.polished(BACKWARD_BLACKWELL)
     _judge_two(case, Strategy(schedule), Strategy(program, executed(program)))
+    case.compile("two", {"joint": schedule, "polished": program})
     _judge_three(case, schedule)
     _judge_modulo(case, schedule)
 

@@ -7,7 +7,10 @@ why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -15,11 +18,16 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Schedule, TimeScale
+from twill.compiled import Limits as CompiledLimits
+from twill.compiled import architecture_of, check
 from twill.console import Report, silent
 from twill.deadline import Deadline
+from twill.emit import emitted
 from twill.engines import Limits
-from twill.errors import RefusedError
+from twill.errors import InputError, MissingLibraryError, RefusedError
+from twill.files import write_whole
 from twill.frontends import load_loop, packaged_loops
+from twill.lower.prepare import prepared
 from twill.polish import polish, programs_of
 from twill.problem import Problem
 from twill.search.beginnings import answers, beginnings
@@ -52,6 +60,8 @@ class Claim:
     # What the polished program does, and whether the claim holds of it; of some claims only.
     polished: str = ""
     polished_passed: bool | None = None
+    # What the compiler makes of the schedules' kernels; empty where that is not asked.
+    compiled: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as plain data."""
@@ -160,6 +170,14 @@ class Case:
         found, passed = static
         self.judge(key, found, passed=passed, reason=reason, polished=polished)
 
+    def compile(self, key: str, schedules: Mapping[str, Schedule]) -> None:
+        """Add to a claim what the compiler makes of kernels; nothing where there is no Triton."""
+        self.report("compiling kernels")
+        with suppress(MissingLibraryError):
+            said = "; ".join(f"{name}: {compiler_says(s)}" for name, s in schedules.items())
+            self._claims[key] = replace(self._claims[key], compiled=said)
+        self._since = monotonic()
+
     def work(self, body: Callable[[Case], None]) -> CaseResult:
         """Judge all claims; a refusal fails those that are left, and is what was found."""
         self._since = monotonic()
@@ -243,6 +261,24 @@ class Case:
         found += "; valid" if valid else "; NOT valid"
         reason = "The search ended at its limit of time; `--timeout` raises it."
         self.judge(key, found, passed=proved and valid, reason=reason, paper_seconds=paper_seconds)
+
+
+def compiler_says(schedule: Schedule) -> str:
+    """Return what `twill emit --check` finds in a schedule's kernel, in words.
+
+    Raises
+    ------
+    MissingLibraryError
+        If Triton is not installed.
+    """
+    with TemporaryDirectory() as folder:
+        file, machine = Path(folder, "kernel.py"), schedule.machine
+        try:
+            write_whole(file, emitted(prepared(schedule)))
+            found = check(file, architecture_of(machine), CompiledLimits.of(machine)).findings
+        except (RefusedError, InputError) as error:
+            return str(error)
+    return "; ".join(one.what for one in found) or "as it is written"
 
 
 def packaged(name: str) -> tuple[Loop, Machine]:

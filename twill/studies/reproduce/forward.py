@@ -52,6 +52,7 @@ def hopper_forward(case: Case) -> None:
     program, polished = case.polished(FORWARD_HOPPER)
     found, does = Strategy(schedule), Strategy(program, executed(program))
     _judge_kept(case, schedule, joint, ".1%", polished=_kept(program, polished))
+    case.compile("kept", {"joint": schedule, "polished": program})
     _judge_ping_pong(case, found, does)
     _judge_hoisted(case, found, does, "some")
     name = "FlashAttention-3"
@@ -100,6 +101,7 @@ def blackwell_forward(case: Case) -> None:
         f"({expert / promised - 1:+.0%}): the choice among optimal schedules decides.",
         polished=_kept(program, polished),
     )
+    case.compile("kept", {"joint": schedule, "polished": program})
     _judge_roles(case, Strategy(schedule), Strategy(program, executed(program)), pinned)
     swp, misfit = _naive_loops(case, FORWARD_BLACKWELL, schedule)
     case.judge(
