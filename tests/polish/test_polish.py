@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from twill.polish.candidates import Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.polish.roles import Roles
-from twill.polish.search import Point, best_of, looked_at
+from twill.polish.search import Point, best_of, confirmed, looked_at
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -99,6 +100,22 @@ def test_the_promise_is_what_is_measured(layer_norm: twill.Schedule) -> None:
         conditions = Conditions.of(warp_scheduler=said.warp_scheduler, iterations=1000)
         measured = simulate(promise, conditions).measured_interval_cycles
         assert measured == pytest.approx(said.interval_cycles, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("later", "kept"), [(1.004, True), (0.996, True), (1.006, False), (0.96, False)]
+)
+def test_what_takes_another_interval_later_is_not_promised(
+    layer_norm: twill.Schedule, later: float, kept: bool
+) -> None:
+    class Drifting(Judge):
+        @staticmethod
+        def measured(schedule: twill.Schedule, conditions: Conditions, iterations: int) -> float:
+            taken = Judge.measured(schedule, conditions, 64)
+            return later * taken if iterations > 64 else taken
+
+    found = confirmed(Drifting((Conditions(),)), layer_norm, math.inf)
+    assert (found is not None) == kept
 
 
 def test_a_run_that_cannot_win_is_given_up(layer_norm: twill.Schedule) -> None:
