@@ -158,12 +158,13 @@ def _taken_over(loop: twill.Loop, op: Op, by_name: dict[str, Op]) -> Dependence 
     """Return the operand that an element-wise operation takes over at its issue."""
     if not loop.operations[op.index].elementwise or op.memory != "registers":
         return None
+    updated = {d.producer for d in loop.dependences if d.in_place}
     read = [
         d
         for d in loop.dependences
         if d.consumer == op.name
         and d.kind == "data"
-        and not d.in_place
+        and d.producer not in updated
         and by_name[d.producer].registers >= op.registers
         and by_name[d.producer].memory == "registers"
     ]

@@ -114,18 +114,19 @@ def taken_over(loop: Loop, registers: Mapping[str, int], name: str) -> Dependenc
     """Return the dependence whose registers the element-wise operation `name` takes over.
 
     It is the widest operand in registers that is at least as wide as the result; the first such
-    (Lifetimes, release).
+    (Lifetimes, release). What another operation updates in place stays where it is.
 
     `registers`: per thread of each operation's result.
     """
     if not loop.operation(name).elementwise or not registers[name]:
         return None
+    updated = {d.producer for d in loop.dependences if d.in_place}
     candidates = [
         d
         for d in loop.dependences
         if d.consumer == name
         and d.kind == "data"
-        and not d.in_place
+        and d.producer not in updated
         and registers[d.producer] >= registers[name]
     ]
     return max(candidates, key=lambda d: registers[d.producer], default=None)

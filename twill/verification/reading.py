@@ -323,8 +323,10 @@ def _taken_over(loop: Loop, works: dict[str, Work], name: str) -> Dependence | N
     needed = works[name].registers
     if not needed or not loop.operation(name).elementwise:
         return None
+    rewritten = {d.producer for d in loop.dependences if d.in_place}
     read = (d for d in loop.dependences if d.consumer == name and d.kind == "data")
-    wide = (d for d in read if not d.in_place and works[d.producer].registers >= needed)
+    free = (d for d in read if d.producer not in rewritten)
+    wide = (d for d in free if works[d.producer].registers >= needed)
     return max(wide, key=lambda d: works[d.producer].registers, default=None)
 
 

@@ -55,10 +55,11 @@ class SharedGroups:
         mine = self.size.get(name, 0)
         if not self.argued.operations[name].elementwise or not mine:
             return None
+        updated = {d.producer for d in self.argued.reads if d.in_place}
         found: Dependence | None = None
         for d in self.argued.reads:
             wide = self.size.get(d.producer, 0)
-            if d.consumer == name and not d.in_place and wide >= mine:
+            if d.consumer == name and d.producer not in updated and wide >= mine:
                 found = d if found is None or wide > self.size[found.producer] else found
         return found
 
