@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from twill.artifacts.schedule import Group, Placement, Schedule
@@ -43,7 +43,9 @@ def as_read(problem: Problem) -> Model:
 
 
 def _facts(of: object, like: type) -> dict[str, Any]:
-    return {field.name: getattr(of, field.name) for field in fields(like)}
+    """Return what both know; what only the judge does has no part in these rules."""
+    names = [field.name for field in fields(like) if field.default is MISSING]
+    return {name: getattr(of, name) for name in names}
 
 
 def violations(problem: Problem, interval: int, found: Assignment) -> list[str]:

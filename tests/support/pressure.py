@@ -34,7 +34,8 @@ class _Walk:
         self._layout, self._pipeline, self._program = layout, layout.pipeline, program
         self._problem, self._place = layout.pipeline.problem, layout.pipeline.place
         self._live: dict[_Value, _Live] = {}
-        self._working: dict[int, int] = {}
+        self._working: dict[int, tuple[int, int, _Value | None]] = {}
+        """Working sets, with what of them is of an operand that is taken over, and which."""
         self._flying: dict[str | int, list[tuple[int, int]]] = defaultdict(list)
         self._most = 0
 
@@ -61,7 +62,9 @@ class _Walk:
         return self._most + pinned
 
     def _note(self) -> None:
-        now = sum(live.registers for live in self._live.values()) + sum(self._working.values())
+        now = sum(live.registers for live in self._live.values())
+        for own, wider, operand in self._working.values():
+            now += own + (0 if operand in self._live else wider)
         self._most = max(self._most, now)
 
     def _execute(self, instruction: object, iteration: int) -> tuple[int, int] | None:
@@ -87,8 +90,20 @@ class _Walk:
             self._begin(v, iteration)
             if operation.asynchronous:
                 self._flying[self._queue(v)].append((v, iteration))
-            self._working[v] = operation.working_set
+            self._working[v] = self._needed(v, iteration)
         return (v, iteration) if part.last else None
+
+    def _needed(self, v: int, iteration: int) -> tuple[int, int, _Value | None]:
+        operation, loop = self._problem.operations[v], self._problem.loop
+        given = self._problem.machine.cost(loop.operations[v]).working_set
+        taken = [e for e in self._read_by(v) if operation.working_set > given and not e.hold]
+        width = operation.registers + operation.working_set - given
+        for edge in taken:
+            if self._problem.operations[edge.producer].registers == width:
+                copy = (v, edge.distance) if self._crosses(edge) else None
+                operand = edge.producer, iteration - edge.distance, copy
+                return given, operation.working_set - given, operand
+        return operation.working_set, 0, None
 
     def _finished(self, v: int, iteration: int) -> None:
         self._working.pop(v, None)

@@ -874,6 +874,34 @@ def test_working_sets_are_taken_while_operations_are_issued() -> None:
     assert registers_along_programs(unsolved(loop, small_machine(), program)) == {"all": 8}
 
 
+@pytest.mark.parametrize(
+    ("order", "most"), [(["cast", "sum"], 12), (["sum", "cast"], 8), (["cast", "cast", "sum"], 12)]
+)
+def test_what_an_operation_takes_over_and_others_read_later_counts_once(
+    order: list[str], most: int
+) -> None:
+    """The result of 4 registers beside its operand of 8, which it only has once nobody reads it."""
+    operations = [
+        op("wide", "ALU", registers=8),
+        op("cast", "ALU", registers=4, elementwise=True),
+        op("sum", "ALU"),
+        op("end", "ALU"),
+    ]
+    edges = [edge("wide", "cast"), edge("wide", "sum"), edge("cast", "end")]
+    parts = order.count("cast")
+    cut = iter(range(parts))
+    body: list[Instruction] = [Issue(operation="wide")]
+    for name in order:
+        if name == "cast" and parts > 1:
+            begin = next(cut)
+            body.append(Issue(operation="cast", begin=begin, end=begin + 1, of=parts))
+        else:
+            body.append(Issue(operation=name))
+    program = {"all": [*body, Issue(operation="end")]}
+    loop = small_loop(operations, edges)
+    assert registers_along_programs(unsolved(loop, small_machine(), program)) == {"all": most}
+
+
 @pytest.mark.parametrize(("rows", "told"), [
     (64, []), (65, ["addresses: a takes more than half the lanes of tmem"]),
 ])  # fmt: skip

@@ -54,6 +54,9 @@ class Work:
     variable_latency: bool
     streaming: bool
     in_order_unit: str | None
+    # Of the working set, what is of a wider operand that the operation takes over: which one, how
+    # many iterations before, and how many registers.
+    widening: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,11 @@ def read_model(
         if operand is not None:
             # What is wider than the result stays occupied while the operation runs.
             wider = works[operand.producer].registers - works[name].registers
-            works[name] = replace(works[name], working_set=works[name].working_set + wider)
+            works[name] = replace(
+                works[name],
+                working_set=works[name].working_set + wider,
+                widening=(works[operand.producer].index, operand.distance, wider),
+            )
     hop, held = units(machine.synchronisation.hop.value), rules == "issue"
     return Model(
         rules=rules,

@@ -198,7 +198,7 @@ class _Along:
         for operation in self.model.operations:
             name = operation.name
             if name in self.first and operation.working_set:
-                yield self.first[name], self.last[name] + 1, operation.working_set
+                yield from self._working_set(operation)
             if name in self.first and operation.registers:
                 yield from self._results(name, operation.registers)
         for (value, reader, distance), begin in self.got.items():
@@ -211,6 +211,19 @@ class _Along:
             ]
             registers = self.model.operations[self.model.index[value]].registers
             yield begin, max(ends, default=begin + 1), registers
+
+    def _working_set(self, operation: Work) -> Iterator[tuple[int, int, int]]:
+        """Yield its lives; what is of an operand counts once others have no use for that operand."""
+        begin, end = self.first[operation.name], self.last[operation.name] + 1
+        if operation.widening is None:
+            yield begin, end, operation.working_set
+            return
+        producer, distance, wider = operation.widening
+        name = self._name(producer)
+        yield begin, end, operation.working_set - wider
+        if name in self.first and name not in self.pieces:
+            begin = max(begin, self._until(name) - distance * self.length)
+        yield begin, end, wider
 
     def _results(self, name: str, registers: int) -> Iterator[tuple[int, int, int]]:
         """Yield the life of a result; of one that is read piece by piece, those of its pieces."""
