@@ -213,7 +213,7 @@ class _Along:
             yield begin, max(ends, default=begin + 1), registers
 
     def _working_set(self, operation: Work) -> Iterator[tuple[int, int, int]]:
-        """Yield its lives; what is of an operand counts once others have no use for that operand."""
+        """Yield its lives; what is of an operand counts once no other reader has that operand."""
         begin, end = self.first[operation.name], self.last[operation.name] + 1
         if operation.widening is None:
             yield begin, end, operation.working_set
