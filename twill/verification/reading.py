@@ -54,8 +54,7 @@ class Work:
     variable_latency: bool
     streaming: bool
     in_order_unit: str | None
-    # Of the working set, what is of a wider operand that the operation takes over: which one, how
-    # many iterations before, and how many registers.
+    # Which wider operand is taken over, of how long ago, and what of the working set is of it.
     widening: tuple[int, int, int] | None = None
 
 
@@ -148,13 +147,10 @@ def read_model(
     taken = {name: _taken_over(loop, works, name) for name in works}
     for name, operand in taken.items():
         if operand is not None:
-            # What is wider than the result stays occupied while the operation runs.
             wider = works[operand.producer].registers - works[name].registers
-            works[name] = replace(
-                works[name],
-                working_set=works[name].working_set + wider,
-                widening=(works[operand.producer].index, operand.distance, wider),
-            )
+            of = works[operand.producer].index, operand.distance, wider
+            working_set = works[name].working_set + wider
+            works[name] = replace(works[name], working_set=working_set, widening=of)
     hop, held = units(machine.synchronisation.hop.value), rules == "issue"
     return Model(
         rules=rules,
@@ -331,8 +327,8 @@ def _taken_over(loop: Loop, works: dict[str, Work], name: str) -> Dependence | N
     if not needed or not loop.operation(name).elementwise:
         return None
     rewritten = {d.producer for d in loop.dependences if d.in_place}
-    read = (d for d in loop.dependences if d.consumer == name and d.kind == "data")
-    free = (d for d in read if d.producer not in rewritten)
+    data = (d for d in loop.dependences if d.consumer == name and d.kind == "data")
+    free = (d for d in data if d.producer not in rewritten)
     wide = (d for d in free if works[d.producer].registers >= needed)
     return max(wide, key=lambda d: works[d.producer].registers, default=None)
 

@@ -19,6 +19,7 @@ def run_passes(draft: Draft, *, whole_tiles: bool, fp_fusion: bool) -> None:
         fuse_products(draft)
     draft.merge()
     absorb_addresses(draft)
+    absorb_positions(draft)
     fill_loads(draft)
     stage_stores(draft)
     if not whole_tiles:
@@ -108,6 +109,23 @@ def absorb_addresses(draft: Draft) -> None:
             draft.remove(key, users)
             absorbed = True
     draft.merge()
+
+
+def absorb_positions(draft: Draft) -> None:
+    """Fold sums of scalars and positions in a tile into the comparisons that alone read them.
+
+    Masks compare such sums with each other. Positions are constants of a thread, so that compilers
+    compare with immediates: cubins of Triton 3.9.0 for sm_90a and sm_100a have no addition for them.
+    """
+    read_outside = {read.consumer for read in draft.outside}
+    for key in sorted(draft.nodes):
+        node, readers = draft.nodes[key], draft.reads_of(key)
+        sums = node.source in ("arith.addi", "arith.subi") and node.result is not None
+        if not (sums and readers) or key in read_outside or draft.reads_by(key):
+            continue
+        users = [draft.nodes[flow.consumer] for flow in readers]
+        if all(user.source == "arith.cmpi" for user in users):
+            draft.remove(key, [user.name for user in users])
 
 
 def fill_loads(draft: Draft) -> None:
