@@ -24,7 +24,6 @@ from tests.support.snippets import (
     tma_load,
     tma_store,
 )
-from twill.artifacts.loop import Tile
 from twill.frontends.ttgir import extract, load_ttgir
 from twill.sim.checks.dataflow import Dataflow
 

@@ -115,7 +115,7 @@ def absorb_positions(draft: Draft) -> None:
     """Fold sums of scalars and positions in a tile into the comparisons that alone read them.
 
     Masks compare such sums with each other. Positions are constants of a thread, so that compilers
-    compare with immediates: cubins of Triton 3.9.0 for sm_90a and sm_100a have no addition for them.
+    compare with immediates: cubins of Triton 3.9.0 for sm_90a and sm_100a do not add them.
     """
     read_outside = {read.consumer for read in draft.outside}
     for key in sorted(draft.nodes):
