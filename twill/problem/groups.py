@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -262,7 +262,7 @@ def allocated(
     """Return the groups with registers allocated, or None if the file cannot hold them.
 
     Every used group gets the least step that holds what is live on it; what is left goes to the
-    wide ones that hold most, equally.
+    wide computing ones, so that they have equally much beyond that.
 
     `needed`: most registers per thread live on each; None for a group that is not used.
     """
@@ -331,19 +331,27 @@ def _hand_out(
     allocation: dict[Share, int],
     room: int,
 ) -> None:
-    """Give what is left to wide computing groups, a step at a time to all that have least."""
-    wide = []
-    for share in allocation:
+    """Give what is left to wide computing groups, a step at a time where least is beyond values.
+
+    What a compiler needs beside values does not grow with them. Groups that are alike get the same.
+    """
+    beyond: dict[Share, int] = {}
+    for share, amount in allocation.items():
         first = share.members[0]
         computing = groups[first].warps >= file.warps and not groups[first].variable_latency
-        if computing and (needed[first] or 0) > 0:
-            wide.append(share)
-    while wide:
-        least = min(allocation[share] for share in wide)
-        poorest = [share for share in wide if allocation[share] == least]
-        cost = sum(share.blocks for share in poorest) * file.step
-        if cost > room or least + file.step > file.most:
+        live = needed[first] or 0
+        if computing and live > 0:
+            beyond[share] = amount - live
+    while True:
+        alike: dict[tuple[int, int], list[Share]] = defaultdict(list)
+        for share, more in beyond.items():
+            if allocation[share] + file.step <= file.most:
+                alike[more, -allocation[share]].append(share)
+        costs = {key: sum(s.blocks for s in found) * file.step for key, found in alike.items()}
+        poorest = min((key for key, cost in costs.items() if cost <= room), default=None)
+        if poorest is None:
             return
-        for share in poorest:
+        for share in alike[poorest]:
             allocation[share] += file.step
-        room -= cost
+            beyond[share] += file.step
+        room -= costs[poorest]
