@@ -558,18 +558,28 @@ def test_an_invariant_that_is_a_first_factor_lies_in_the_half_of_the_accumulator
     assert str(violation).startswith("addresses: q and b are first factor and accumulator")
 
 
-def test_a_product_with_its_first_factor_in_shared_memory_has_its_slots_in_both_halves() -> None:
+@pytest.mark.parametrize(("half", "told"), [
+    (0, []), (1, ["addresses: slots of b lie in different halves of tmem"]),
+])  # fmt: skip
+def test_all_slots_of_a_value_lie_in_the_same_half(half: int, told: list[str]) -> None:
     accumulator = product("b", Tile(shape=(64, 128), dtype="f32", memory="tmem"))
     factor = op("a", "TC", 2, asynchronous=True, latency=3, memory="smem")
     reader = op("c", "ALU", 2)
     loop = small_loop([factor, accumulator, reader], [edge("a", "b", operand=0), edge("b", "c")])
-    data = json.loads(tensor_machine(128).to_json())
-    data["memories"]["smem"] = smem_of(4096)
-    machine = twill.Machine.from_json(json.dumps(data))
-    schedule = hand_made(loop, machine, 6, {"a": 0, "b": 3, "c": 10}, dict.fromkeys("abc", "all"),
+
+    def scheduled(columns: int) -> twill.Schedule:
+        data = json.loads(tensor_machine(columns).to_json())
+        data["memories"]["smem"] = smem_of(4096)
+        machine = twill.Machine.from_json(json.dumps(data))
+        return hand_made(loop, machine, 6, {"a": 0, "b": 3, "c": 10}, dict.fromkeys("abc", "all"),
                          {"all": WarpGroup(4, False, 0, 9)})  # fmt: skip
-    assert next(s for s in schedule.storage if s.value == "b").halves == (0, 1)
-    assert twill.verify(schedule).violations == ()
+
+    with pytest.raises(RefusedError, match="find no addresses together in tmem"):
+        scheduled(255)
+    schedule = scheduled(256)
+    assert next(s for s in schedule.storage if s.value == "b").halves == (0, 0)
+    apart = moved(schedule, "b", halves=(0, half))
+    assert [str(violation) for violation in twill.verify(apart).violations] == told
 
 
 # -- rings and messages -----------------------------------------------------------------------

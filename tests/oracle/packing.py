@@ -44,8 +44,8 @@ def packed(
 ) -> bool:
     """Return whether there are addresses for so many slots of every value.
 
-    Slots of a value share no address, nor do those of two values that meet; what is fixed shares
-    with nothing.
+    Slots of a value share no address and lie in the same half, nor do those of two values that meet
+    share one; what is fixed shares with nothing.
 
     Raises
     ------
@@ -65,6 +65,8 @@ def packed(
     for slots in places:
         for one, other in itertools.combinations(slots, 2):
             _apart(model, one, other)
+            if one.half is not None and other.half is not None:
+                model.add(one.half == other.half)
     for a, b in itertools.combinations(range(len(every)), 2):
         together = (a, b) not in meet and b < len(values)
         for one, other in itertools.product(places[a], places[b]):

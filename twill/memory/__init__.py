@@ -259,8 +259,9 @@ class _Memory:
     def _sides(self) -> dict[str, int]:
         """Numbers of the sets of values that have to lie in one half of the lanes.
 
-        First factor and accumulator of a product do (a restriction of the hardware according to
-        Triton's TensorMemoryAllocation.cpp), and what is updated in place.
+        The slots of a value do, since Triton gives a ring columns of its own for each slot; first
+        factor and accumulator of a product do (a restriction of the hardware according to Triton's
+        TensorMemoryAllocation.cpp), and what is updated in place.
         """
         tmem, loop = self.problem.machine.memories.tmem, self.problem.loop
         if self.memory != "tmem" or tmem is None:
@@ -284,7 +285,7 @@ class _Memory:
         for chain in chains(self.problem, "tmem") if pairs else ():
             names = [loop.operations[v].name for v, _ in chain.members]
             pairs += [(names[0], other) for other in names[1:]]
-        return _joined(pairs)
+        return _joined([*pairs, *((name, name) for name in halved)])
 
     # -- answers ------------------------------------------------------------------------------
 

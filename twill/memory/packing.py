@@ -199,7 +199,7 @@ def _ring(
     stride = -(-buffer.size // buffer.alignment) * buffer.alignment
     whole = stride * (buffer.count - 1) + buffer.size
     first = _best(whole, buffer.alignment, taken, every, shared, halves, capacity)
-    if first is not None and (buffer.count == 1 or not buffer.halved):
+    if first is not None and (buffer.count == 1 or not buffer.halved or buffer.side is not None):
         return tuple(
             Range(first.address + k * stride, buffer.size, first.half) for k in range(buffer.count)
         )

@@ -91,7 +91,7 @@ def _step(placed: Placed, memory: str, size: int) -> int:
 
 
 def _halves(placed: Placed, every: list[Storage]) -> Iterator[str]:
-    """Only tiles of few rows take half the lanes; a product's two share one half."""
+    """Only tiles of few rows take half the lanes; slots, and a product's two, share one half."""
     loop, tmem = placed.schedule.loop, placed.schedule.machine.memories.tmem
     taken: dict[str, set[int]] = {s.value: set(s.halves) for s in every if not s.transfer}
     taken |= {f.name: {f.half} for f in placed.schedule.fixed if f.half is not None}
@@ -99,6 +99,8 @@ def _halves(placed: Placed, every: list[Storage]) -> Iterator[str]:
         tile = loop.operation(s.value).result
         if s.halves and (tile is None or not halved(tile, tmem)):
             yield f"{s.value} takes more than half the lanes of tmem"
+        if len(set(s.halves)) > 1:
+            yield f"slots of {s.value} lie in different halves of tmem"
     for factor, product in _first_factors(placed):
         here, there = taken.get(factor), taken.get(product)
         if here and there and len(here | there) > 1:
