@@ -61,13 +61,19 @@ class Slots:
         return gluon.layouts.of_tile(layout)
 
     def chunk_layout(self, load: Statement, columns: int, gluon: Gluon) -> str:
-        """Return the layout of so many columns of tensor memory, a row for each thread."""
+        """Return the layout of so many columns of tensor memory, as the loaded tile has it.
+
+        Of 128 rows each thread has one; of 64 a thread has half of one, and the upper lanes of a
+        warp the second halves of the rows of the lower.
+        """
         kind = self.source.type_of(load.results[0])
-        if kind.layout is None or kind.layout.name != "linear" or kind.shape[0] != 128:
-            raise RefusedError("a tile of tensor memory of other than 128 rows has no template")
+        if kind.layout is None or kind.layout.name != "linear" or kind.shape[0] not in (64, 128):
+            raise RefusedError("a tile of tensor memory of neither 64 nor 128 rows has no template")
         p = kind.layout.parameters
-        bases = [b for b in p["register"] if b[1] < columns]
-        return gluon.layouts.of_tile(Layout("linear", {**p, "register": bases}))
+        own = columns * kind.shape[0] // 128
+        bases = [b for b in p["register"] if b[1] < own]
+        lanes = [[0, own] if b[1] else b for b in p["lane"]]
+        return gluon.layouts.of_tile(Layout("linear", {**p, "register": bases, "lane": lanes}))
 
     def in_registers(self, operation: str) -> bool:
         """Return whether an operation's result lies in registers."""
