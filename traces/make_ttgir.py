@@ -143,6 +143,9 @@ PACKAGED = (
     _of("attention_backward", HOPPER, M=64, N=128, D=128, SWAPPED=True),
     _of("attention_backward_two_tiles", HOPPER, M=64, N=64, D=128, SWAPPED=True),
     _of("attention_backward", BLACKWELL, M=128, N=128, D=128, SWAPPED=False),
+    # Tiles of 128 x 128 of scores and of their gradients have no room in registers.
+    _of("attention_backward", BLACKWELL, "_m64", M=64, N=128, D=128, SWAPPED=False),
+    _of("attention_backward", BLACKWELL, "_m64_d64", M=64, N=128, D=64, SWAPPED=False),
     _of("attention_backward_two_tiles", BLACKWELL, "_d64", M=128, N=128, D=64, SWAPPED=False),
     # Accumulators of 2 x 128 keys would fill all 512 columns of TMEM.
     _of("attention_backward_two_tiles", BLACKWELL, M=128, N=64, D=128, SWAPPED=False),

@@ -36,6 +36,7 @@ QUICK = (
 SLOW = (
     *("fa_fwd_blackwell", "fa_bwd_hopper", "fa_bwd_blackwell", "linear_attention_hopper"),
     *("attention_backward_d64_hopper", "attention_backward_two_tiles_d64_hopper"),
+    *("attention_backward_m64_blackwell", "attention_backward_m64_d64_blackwell"),
     *("attention_forward_causal_hopper", "attention_forward_diagonal_hopper"),
     *("attention_forward_causal_blackwell", "attention_forward_diagonal_blackwell"),
 )
