@@ -17,7 +17,7 @@ from twill.artifacts.program import (
     issues_of,
     singles,
 )
-from twill.artifacts.schedule import Group
+from twill.artifacts.schedule import Group, Schedule
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
@@ -31,6 +31,24 @@ from twill.show.iterations import Iteration
 from twill.show.rounds import Pipelined, Round, Step, pipelined
 
 TRIAL_ROUNDS = 6  # after which what is in flight where repeats
+ROOM = 32  # registers beyond values from which on addresses are made before the loop
+
+
+def has_room(schedule: Schedule, group: Group) -> bool:
+    """Return whether addresses that are made before the loop have registers of a group in it.
+
+    A group without values has all its registers for them.
+    """
+    file = schedule.machine.registers
+    if file is None or group.registers is None or group.registers_live is None:
+        return False
+    if not group.registers_live:
+        return True
+    made = [o for o in schedule.loop.operations if schedule.assignment[o.name] == group.name]
+    results = [o.result for o in made if o.kind == "mma"]
+    products = sum(tile is not None and tile.memory == "registers" for tile in results)
+    values = group.registers_live + products * (file.product.value if file.product else 0)
+    return min(group.registers, file.limit.value) - values >= ROOM
 
 
 @dataclass(frozen=True)
@@ -105,8 +123,8 @@ class Role(Operations):
         if steady is not None:
             lines.append("# steady state")
             first = f"{self.parts.first}, " if self.parts.first else ""
-            # Addresses and descriptors that are made before the loop would take registers in it.
-            lines.append(f"for {COUNTER} in tl.range({first}{TRIPS}, disable_licm=True):")
+            here = "" if has_room(self.schedule, self.group) else ", disable_licm=True"
+            lines.append(f"for {COUNTER} in tl.range({first}{TRIPS}{here}):")
             lines += [INDENT + line for line in self._round(steady) or ["pass"]]
         for of in self.parts.epilogue:
             lines += [f"# epilogue, round {number(of.number)}", *self._round(of)]
