@@ -24,6 +24,7 @@ from tests.support.snippets import (
     tma_load,
     tma_store,
 )
+from twill.artifacts.loop import Tile
 from twill.frontends.ttgir import extract, load_ttgir
 from twill.sim.checks.dataflow import Dataflow
 
@@ -470,13 +471,22 @@ def test_the_state_of_linear_attention_is_read_before_its_update() -> None:
 def test_a_causal_mask_is_work_on_integers() -> None:
     loop = packaged("attention_forward_causal.sm90", "diagonal")
     found = {(d.producer, d.consumer): d for d in loop.dependences}
-    assert loop.operation("s.compare").kind == "compare"
-    assert not [d for d in loop.dependences if d.consumer == "s.compare"]
+    assert loop.operation("keys").kind == "add"
+    assert loop.operation("keys").result == Tile(
+        shape=(128,), dtype="i32", memory="registers", elements_per_thread=32
+    )
+    assert not [d for d in loop.dependences if d.consumer == "keys"]
+    assert found["keys", "s.compare"].axes == (1,)
     assert found["s.compare", "s"].operand == 0
-    (keys,) = (f for f in loop.folded if f.name == "keys")
-    assert (keys.kind, keys.into) == ("arith.addi", ("s.compare",))
     queries = next(i for i in loop.invariants if i.name == "queries")
     assert [(r.operation, r.axes) for r in queries.reads] == [("s.compare", None)]
+
+
+def test_positions_that_each_thread_has_all_of_are_immediates() -> None:
+    loop = packaged("attention_forward_causal.sm100", "diagonal")
+    assert not [d for d in loop.dependences if d.consumer == "s.compare"]
+    (keys,) = (f for f in loop.folded if f.name == "keys")
+    assert (keys.kind, keys.into) == ("arith.addi", ("s.compare",))
 
 
 A, B, C = "%u#0", "%w", "%v1"
@@ -574,7 +584,7 @@ def test_a_fused_product_may_stand_in_a_chain_through_tensor_memory() -> None:
 
 def test_loops_by_name_and_by_number() -> None:
     assert packaged("gemm_persistent.sm90").origin == packaged("gemm_persistent.sm90", "1").origin
-    for chosen, operations in (("start", 15), ("0", 15), ("diagonal", 17), ("1", 17)):
+    for chosen, operations in (("start", 15), ("0", 15), ("diagonal", 18), ("1", 18)):
         loop = packaged("attention_forward_causal.sm90", chosen)
         assert len(loop.operations) == operations
     assert message(twill.RefusedError, "attention_forward_causal.sm90").startswith(

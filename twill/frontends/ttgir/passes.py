@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from twill.artifacts.loop import Tile
@@ -114,17 +115,23 @@ def absorb_addresses(draft: Draft) -> None:
 def absorb_positions(draft: Draft) -> None:
     """Fold sums of scalars and positions in a tile into the comparisons that alone read them.
 
-    Masks compare such sums with each other. Positions are constants of a thread, so that compilers
-    compare with immediates: cubins of Triton 3.9.0 for sm_90a and sm_100a do not add them.
+    Masks compare such sums with each other. Where each thread has all positions they are constants,
+    and compilers compare with immediates: cubins of Triton 3.9.0 for sm_100a have no addition for
+    them. Where threads have different ones, as on sm_90a, these are added.
     """
     read_outside = {read.consumer for read in draft.outside}
     for key in sorted(draft.nodes):
         node, readers = draft.nodes[key], draft.reads_of(key)
-        sums = node.source in ("arith.addi", "arith.subi") and node.result is not None
-        if not (sums and readers) or key in read_outside or draft.reads_by(key):
-            continue
         users = [draft.nodes[flow.consumer] for flow in readers]
-        if all(user.source == "arith.cmpi" for user in users):
+        if (
+            node.source in ("arith.addi", "arith.subi")
+            and node.result is not None
+            and node.result.elements_per_thread == math.prod(node.result.shape)
+            and not draft.reads_by(key)
+            and key not in read_outside
+            and users
+            and all(user.source == "arith.cmpi" for user in users)
+        ):
             draft.remove(key, [user.name for user in users])
 
 
