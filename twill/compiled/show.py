@@ -27,6 +27,8 @@ def print_compiled(made: Compiled) -> None:
     )
     if made.loops:
         print_loops(made)
+    else:
+        say("no steady loop, so that only memory, spills and warnings are looked at")
     if made.spills:
         say(f"{plural(made.spills, 'instruction')} of spills outside steady loops")
     for warning in made.warnings:
