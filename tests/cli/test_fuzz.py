@@ -33,7 +33,7 @@ from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine.latency import LatencyFile, parse_latency
 
-COUNT = 100
+COUNT = 60
 MANY = 3_000
 LONGEST_SECONDS = 20
 LONGEST_MESSAGE = 1_000

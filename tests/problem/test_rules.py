@@ -36,8 +36,8 @@ def loops(seeds: range) -> list[tuple[str, twill.Loop, Machine]]:
 
 
 def facts(of: Problem | Model) -> list[Any]:
-    """Return all that the judge reads, of either statement."""
-    own = [field.name for field in fields(Work) if field.name != "reservations"]
+    """Return all that both read, of either statement; programs alone need `widening`."""
+    own = [f.name for f in fields(Work) if f.name not in ("reservations", "widening")]
     operations = [
         [*(getattr(o, name) for name in own), *map(astuple, o.reservations)] for o in of.operations
     ]

@@ -110,4 +110,4 @@ def test_what_spills_or_does_not_fit_is_said() -> None:
     machine = twill.Machine.named("blackwell_b200")
     found = variant("triton", Subject("mine", loop, machine))
     assert "640 columns of tmem, of 512" in found.note
-    assert "390 registers per thread of all, of 239" in found.note
+    assert "358 registers per thread of all, of 239" in found.note
