@@ -190,6 +190,17 @@ def test_no_slot_and_no_parity_has_a_negative_operand(name: str) -> None:
     assert checked > 3
 
 
+def test_loops_before_lie_in_slots_even_where_not_all_has_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A loop before leaves tiles, which no schedule knows of; rings share bytes with nobody."""
+    schedule = solved("attention_forward_diagonal_hopper")
+    monkeypatch.setattr(Allocations, "available", property(lambda self: self.bytes_apart() - 1))
+    text = emitted(schedule)
+    assert "before_done" in text
+    assert "before_smem" not in text
+
+
 def test_a_kernel_refuses_fewer_iterations_than_stages(tmp_path: Path) -> None:
     name = "attention_forward_blackwell"
     with stand_ins(capability=BLACKWELL):

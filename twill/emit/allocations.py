@@ -36,7 +36,7 @@ class Allocations(Slots):
     def allocations(self) -> Iterator[str]:
         """Yield what allocates shared and tensor memory for the loop's values."""
         shared = [*self._held.values(), *self._staged.values()]
-        pooled = self._pools(shared) if self.bytes_apart() > self.available else {}
+        pooled = self._pooled(shared)
         for number, size in {p: size for p, _, size in pooled.values()}.items():
             layout = "gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order=[0])"
             yield f"pool{number} = gl.allocate_shared_memory(gl.int8, [{size}], {layout})"
@@ -96,6 +96,10 @@ class Allocations(Slots):
         pooled = self._pools(shared)
         alone = sum(s.size * s.slots for s in shared if s.value in pooled)
         return apart - alone + sum({number: size for number, _, size in pooled.values()}.values())
+
+    def _pooled(self, shared: list[Storage]) -> dict[str, tuple[int, int, int]]:
+        """Return the pools of values, see `_pools`; none where there is room for all apart."""
+        return self._pools(shared) if self.bytes_apart() > self.available else {}
 
     def _pools(self, shared: list[Storage]) -> dict[str, tuple[int, int, int]]:
         """Return number, first byte and size of the pool of each value that shares bytes in turn.
@@ -201,7 +205,8 @@ class Allocations(Slots):
     def rings(self) -> Iterator[tuple[Storage, Kind, str]]:
         """Yield the slots that share bytes with no other value, and what they are."""
         shared = [*self._held.values(), *self._staged.values()]
-        for storage in shared if self.bytes_apart() <= self.available else ():
+        pooled = self._pooled(shared)
+        for storage in (s for s in shared if s.value not in pooled):
             tile = self._tile(storage.value)
             kind = Kind("smem", tile.shape, tile.dtype, self._shared_layout(storage))
             for slot in range(storage.slots):
