@@ -28,12 +28,13 @@ from tests.support.tampering import Data
 from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.program import Await, Fence, Instruction, Issue
+from twill.artifacts.schedule import Rules
 from twill.problem import build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment
 from twill.verification.addresses import _overlap
-from twill.verification.reading import halved
+from twill.verification.reading import halved, read_model
 from twill.verification.registers import registers_along_programs
 
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}
@@ -900,6 +901,29 @@ def test_what_an_operation_takes_over_and_others_read_later_counts_once(
     program = {"all": [*body, Issue(operation="end")]}
     loop = small_loop(operations, edges)
     assert registers_along_programs(unsolved(loop, small_machine(), program)) == {"all": most}
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+def test_what_is_updated_in_place_is_not_taken_over(rules: Rules) -> None:
+    """A conversion of an accumulator has registers of its own: it must not rewrite those."""
+    operations = [
+        op("sum", "ALU", registers=8),
+        op("cast", "ALU", registers=4, elementwise=True),
+        op("end", "ALU"),
+    ]
+    edges = [edge("sum", "sum", 1, in_place=True), edge("sum", "cast"), edge("cast", "end")]
+    loop = small_loop(operations, edges)
+    for model in (
+        build_problem(loop, small_machine(), rules=rules),
+        read_model(loop, small_machine(), rules=rules),
+    ):
+        assert [o.working_set for o in model.operations] == [0, 0, 0]
+        (read,) = (e for e in model.edges if (e.producer, e.consumer) == (0, 1))
+        assert bool(read.hold) == (rules == "issue")
+    program: dict[str, list[Instruction]] = {
+        "all": [Issue(operation=name) for name in ("sum", "cast", "end")]
+    }
+    assert registers_along_programs(unsolved(loop, small_machine(), program)) == {"all": 12}
 
 
 @pytest.mark.parametrize(("rows", "told"), [
