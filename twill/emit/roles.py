@@ -360,6 +360,8 @@ class Role(Operations):
             slot, parity = self.memories.turn(at, self.memories.done_slots(name))
             return [f"mbarrier.wait({self.names(name)}_done.index({slot}), {parity})"]
         younger = self.flights.least.get(place, 0)
+        if operation.kind == "mma" and place not in self.flights.least:
+            return []  # a wait before this one was for it too
         if operation.kind == "mma":
             holder = self.flights.holders.get(place)
             if holder is not None and holder != name:

@@ -6,6 +6,7 @@ why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -41,6 +42,7 @@ from twill.verification import verify
 
 # Seconds for the families of an unsatisfiable core, once a question is answered with no.
 CORE_SECONDS = 10.0
+LOSS = re.compile(r": (\(C\d+\)).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -277,8 +279,9 @@ def compiler_says(schedule: Schedule) -> str:
             write_whole(file, emitted(prepared(schedule)))
             found = check(file, architecture_of(machine), CompiledLimits.of(machine)).findings
         except (RefusedError, InputError) as error:
-            return str(error)
-    return "; ".join(one.what for one in found) or "as it is written"
+            return str(error).removeprefix(f"{file}: ")
+    # The numbers of ptxas' messages say enough.
+    return "; ".join(LOSS.sub(r" \1", one.what) for one in found) or "as it is written"
 
 
 def packaged(name: str) -> tuple[Loop, Machine]:
