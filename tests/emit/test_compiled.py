@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from twill.artifacts.program import Await, Get, Issue, Wait
 from twill.cli.main import app
-from twill.emit.roles import Role, has_room
+from twill.emit.outside import has_room
+from twill.emit.roles import Role
 
 DV, S, STORED = Issue(operation="dv"), Issue(operation="s"), Await(operation="stored")
 TAKEN = Wait(barrier="dv.taken")

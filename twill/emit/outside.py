@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from twill.artifacts.schedule import Group, Schedule
 from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
 from twill.emit.source import SSAValue
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 
+ROOM = 32  # registers beyond values from which on addresses are made before the loop
 TRIVIAL = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims")
+
+
+def has_room(schedule: Schedule, group: Group) -> bool:
+    """Return whether addresses that are made before the loop have registers of a group in it.
+
+    A group without values has all its registers for them.
+    """
+    file = schedule.machine.registers
+    if file is None or group.registers is None or group.registers_live is None:
+        return False
+    if not group.registers_live:
+        return True
+    made = [o for o in schedule.loop.operations if schedule.assignment[o.name] == group.name]
+    results = [o.result for o in made if o.kind == "mma"]
+    products = sum(tile is not None and tile.memory == "registers" for tile in results)
+    values = group.registers_live + products * (file.product.value if file.product else 0)
+    return min(group.registers, file.limit.value) - values >= ROOM
 
 
 class Outside:

@@ -17,12 +17,13 @@ from twill.artifacts.program import (
     issues_of,
     singles,
 )
-from twill.artifacts.schedule import Group, Schedule
+from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.names import COUNTER, INDENT, TRIPS, number
 from twill.emit.operations import Operations
+from twill.emit.outside import has_room
 from twill.emit.source import SSAValue
 from twill.emit.values import Where
 from twill.errors import RefusedError
@@ -31,24 +32,6 @@ from twill.show.iterations import Iteration
 from twill.show.rounds import Pipelined, Round, Step, pipelined
 
 TRIAL_ROUNDS = 6  # after which what is in flight where repeats
-ROOM = 32  # registers beyond values from which on addresses are made before the loop
-
-
-def has_room(schedule: Schedule, group: Group) -> bool:
-    """Return whether addresses that are made before the loop have registers of a group in it.
-
-    A group without values has all its registers for them.
-    """
-    file = schedule.machine.registers
-    if file is None or group.registers is None or group.registers_live is None:
-        return False
-    if not group.registers_live:
-        return True
-    made = [o for o in schedule.loop.operations if schedule.assignment[o.name] == group.name]
-    results = [o.result for o in made if o.kind == "mma"]
-    products = sum(tile is not None and tile.memory == "registers" for tile in results)
-    values = group.registers_live + products * (file.product.value if file.product else 0)
-    return min(group.registers, file.limit.value) - values >= ROOM
 
 
 @dataclass(frozen=True)
@@ -360,9 +343,9 @@ class Role(Operations):
             slot, parity = self.memories.turn(at, self.memories.done_slots(name))
             return [f"mbarrier.wait({self.names(name)}_done.index({slot}), {parity})"]
         younger = self.flights.least.get(place, 0)
-        if operation.kind == "mma" and place not in self.flights.least:
-            return []  # a wait before this one was for it too
-        if operation.kind == "mma":
+        reads = [d for d in self.schedule.loop.dependences if d.producer == name]
+        passed_on = all(d.in_place and d.consumer != name for d in reads)
+        if operation.kind == "mma" and (place in self.flights.least or not passed_on):
             holder = self.flights.holders.get(place)
             if holder is not None and holder != name:
                 ahead = next(i for i in self.program.issues if i.operation == holder)
@@ -370,9 +353,9 @@ class Role(Operations):
             result = self.names(self.places.result(holder or name).text(at, self.where.round))
             waited = f"warpgroup_mma_wait(num_outstanding={younger}, deps=({result},))"
             return [f"{result} = {waited if holder is None else f'warpgroup_mma_init({waited})'}"]
-        if self._is_counted(name):
+        if operation.kind == "store" and self._is_counted(name):
             return [f"tma.store_wait(pendings={younger})"]
-        return []  # Gluon waits by itself
+        return []  # Gluon waits by itself, or a wait before this one was for the same product
 
 
 def _waits_for_stores(role: Role, step: Step) -> bool:
