@@ -360,6 +360,8 @@ def test_an_unwritable_output_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lasts over two seconds tells so; here it is given 3.5, after which it may have none."""
     monkeypatch.setattr(console, "QUIET_SECONDS", 0.0)

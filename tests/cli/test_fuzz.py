@@ -35,6 +35,7 @@ from twill.sim.engine.latency import LatencyFile, parse_latency
 
 COUNT = 60
 MANY = 3_000
+LONG = ("dump", "machine", "order")
 LONGEST_SECONDS = 20
 LONGEST_MESSAGE = 1_000
 MOST_BYTES = 10**9
@@ -78,7 +79,10 @@ def _outcome(reader: Reader, file: str, before: int) -> str:
     return end
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.sample] * (n in LONG)) for n in READERS],
+)
 def test_changed_files_are_accepted_or_refused_in_one_line(name: str) -> None:
     reader = READERS[name]
     ends, _ = outcomes(reader, 0, COUNT)

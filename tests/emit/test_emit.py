@@ -155,6 +155,8 @@ def test_the_reference_of_a_product_is_a_product(tmp_path: Path) -> None:
     assert close(outputs["c_desc"], given["a_desc"] @ given["b_desc"])
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_the_reference_of_attention_is_attention(tmp_path: Path) -> None:
     """Against the definition, two heads one after the other in the rows."""
     given, outputs = arguments_of("fa_fwd_hopper", tmp_path)
@@ -283,6 +285,8 @@ def test_a_number_of_the_loop_passes_through_shared_memory_as_a_tile_of_one() ->
     assert re.search(r"= gl\.sum\(b_scale_staging\.index\(.*\)\.load\(.*\), axis=0\)", text)
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_a_name_of_the_kernel_is_never_taken_twice() -> None:
     """The loop of attention has a value `n`, the number of iterations another name."""
     text = emitted(solved("attention_forward_hopper"))

@@ -36,8 +36,8 @@ PUBLISHED = {
     "gemm_pointers_hopper": (512, 0, 384),
 }
 DAYS = {"slow": pytest.mark.slow, "triton": pytest.mark.triton}
-# Pages that search, emit and emulate for more than five seconds.
-LONG = ("README.md", "emit.md", "kernels.md", "loads.md", "polish.md")
+# Pages that search, emit and emulate for more than four seconds.
+LONG = ("README.md", "bench.md", "emit.md", "kernels.md", "loads.md", "polish.md", "reading.md")
 
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -21,6 +21,7 @@ from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.polish.roles import Roles
 from twill.polish.search import Point, best_of, confirmed, looked_at
+from twill.search.request import Options
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -79,6 +80,8 @@ def test_moves_keep_order_and_groups_that_take_operations(layer_norm: twill.Sche
     assert len(seen) > 100
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_what_is_polished_is_faster_valid_and_the_same_with_two_jobs(
     layer_norm: twill.Schedule,
 ) -> None:
@@ -214,6 +217,8 @@ def test_what_is_issued_before_what_it_reads_is_no_candidate(layer_norm: twill.S
     assert not programs.ordered(replace(candidate, start=tuple(first - t for t in candidate.start)))
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> None:
     told: list[str] = []
 
@@ -238,7 +243,7 @@ def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> N
 def attention(solved_once: Callable[..., twill.Schedule]) -> twill.Schedule:
     """Attention of two tiles, with recurrences."""
     loop, machine = twill.load_loop("fa_fwd_blackwell"), twill.Machine.named("blackwell_b200")
-    return solved_once(loop, machine)
+    return solved_once(loop, machine, options=Options(until="stages", effort=0.5))
 
 
 @pytest.mark.slow
@@ -363,6 +368,8 @@ def test_a_large_loop_is_polished_from_the_loop_as_it_is_written(tmp_path: Path)
     assert "stages 1 (not proved)" in " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_verify_holds_a_promise_against_a_run(layer_norm: twill.Schedule, tmp_path: Path) -> None:
     file = tmp_path / "made.json"
     made = polish(layer_norm, simulations=8).schedule

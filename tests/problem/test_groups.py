@@ -353,6 +353,7 @@ def compare(seed: int) -> str:
     return "wide" if any(g.warps > 4 for g in schedule.groups) else "found"
 
 
+@pytest.mark.slow
 @pytest.mark.sample
 def test_the_fewest_stages_and_groups_are_those_of_every_placing() -> None:
     outcomes = [compare(seed) for seed in range(FEW)]

@@ -131,6 +131,8 @@ BROKEN: dict[str, Callable[..., Any]] = {
     "pool": plenty,
 }
 """Every rule, and a wrong one that allows more."""
+LONG = ("turn", "widening")
+"""Those that the judge notices only in few of the loops."""
 
 
 def test_every_rule_is_broken_once() -> None:
@@ -149,7 +151,10 @@ def asked() -> Iterator[tuple[twill.Loop, Machine, Rules]]:
         yield *(random_loop if seed % 2 else small_random_loop)(seed), "issue"
 
 
-@pytest.mark.parametrize("rule", BROKEN)
+@pytest.mark.parametrize(
+    "rule",
+    [pytest.param(r, marks=[pytest.mark.slow, pytest.mark.sample] * (r in LONG)) for r in BROKEN],
+)
 def test_the_judge_notices_a_broken_rule(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, rule, BROKEN[rule])
     for loop, machine, rules in asked():

@@ -23,6 +23,8 @@ def found() -> load_fit.LoadFit:
     return load_fit.load_fit(blackwell())
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_the_machine_file_has_what_is_fitted() -> None:
     for constant in found().constants:
         assert abs(constant.in_file - constant.fitted) <= constant.error
@@ -30,6 +32,8 @@ def test_the_machine_file_has_what_is_fitted() -> None:
     assert row.in_file <= row.fitted  # it is in bounds
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_what_the_fit_did_not_use_is_predicted() -> None:
     judged = [one for one in found().configurations if one.judged]
     assert len(judged) > 100
