@@ -24,7 +24,7 @@ demo: $(VENV)/run
 test: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Some of each kind of slow test, a minute and a half in all; `pytest -m slow` runs all of them.
+# Tests of some seconds, and some of each kind of longer ones: six minutes in all; `pytest -m slow` runs all.
 slow-sample: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow and sample'
 
