@@ -92,11 +92,13 @@ def test_addresses_are_made_before_the_loop_where_registers_are_left_for_them(
 
 
 @pytest.mark.slow
-@pytest.mark.triton
 @pytest.mark.parametrize(
     ("loop", "machine", "effort"),
     [
-        ("attention_backward_d64_hopper", "hopper_h100_ptxas", "quick"),
+        pytest.param(
+            *("attention_backward_d64_hopper", "hopper_h100_ptxas", "quick"),
+            marks=pytest.mark.triton,
+        ),
         ("attention_backward_m64_blackwell", "blackwell_b200", "normal"),
         ("attention_backward_m64_d64_blackwell", "blackwell_b200", "normal"),
     ],
