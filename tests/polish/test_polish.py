@@ -21,7 +21,6 @@ from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.polish.roles import Roles
 from twill.polish.search import Point, best_of, confirmed, looked_at
-from twill.search.request import Options
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -243,7 +242,7 @@ def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> N
 def attention(solved_once: Callable[..., twill.Schedule]) -> twill.Schedule:
     """Attention of two tiles, with recurrences."""
     loop, machine = twill.load_loop("fa_fwd_blackwell"), twill.Machine.named("blackwell_b200")
-    return solved_once(loop, machine, options=Options(until="stages", effort=0.5))
+    return solved_once(loop, machine, until="stages", effort=0.5)
 
 
 @pytest.mark.slow
