@@ -12,7 +12,7 @@ from tests.emit.test_emit import written
 IMPLIED = {
     "gemm_blackwell": [
         # One product hands back both slots, and the load waits for the other one first.
-        ("wait left out", "mbarrier.wait(b_empty"),
+        ("wait left out", "mbarrier.wait(a_empty"),
     ],
     "gemm_two_tiles_hopper": [
         # The load waits for a1, then b, then a0: one of its waits implies what the next would tell.
