@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 # The version that the packaged dumps were made with; another one may write them differently.
 TRITON := 3.9.0
 
+# Tests start hundreds of processes, which would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test slow-sample lint types wheel dumps gallery extras browser mutation clean
 
 demo: $(VENV)/run

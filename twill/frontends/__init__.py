@@ -75,12 +75,18 @@ def load_loop(name: str, *, loop: str | None = None) -> Loop:
     """
     packaged = packaged_loops().get(name)
     if packaged is not None:
-        folder = importlib.resources.files("twill.traces")
-        with importlib.resources.as_file(folder.joinpath(packaged.file)) as file:
-            return _read(str(file), packaged.name, loop or packaged.loop)
+        return _packaged(name, loop or packaged.loop)
     if not name.endswith(tuple(READERS)):
         raise unknown("loop", name, packaged_loops(), " or ".join(READERS))
     return _read(name, None, loop)
+
+
+@functools.cache
+def _packaged(name: str, loop: str | None) -> Loop:
+    """Return a packaged loop, which is read once: what lies in the package does not change."""
+    folder = importlib.resources.files("twill.traces")
+    with importlib.resources.as_file(folder.joinpath(packaged_loops()[name].file)) as file:
+        return _read(str(file), name, loop)
 
 
 def machine_of(loop: Loop) -> Machine | None:
