@@ -141,7 +141,7 @@ class Machine(Artifact):
             self._check_interference(f"interference[{index}]", pair)
         if self.memories.smem is not None and self.synchronisation.transactions is None:
             raise refuse("synchronisation.transactions", MISSING)
-        self._check_sources()
+        _ = self._has_sources
         return self
 
     def _check_interference(self, path: str, pair: Interference) -> None:
@@ -155,11 +155,14 @@ class Machine(Artifact):
             message = f"{short(pair.unit)} takes no commands that could be slowed down"
             raise refuse(f"{path}.unit", f"{message}: it is a pipe of each context")
 
-    def _check_sources(self) -> None:
+    @functools.cached_property
+    def _has_sources(self) -> bool:
+        """Whether every figure has its source; found out once, not for every schedule of it."""
         for path, source in _sources(self.model_dump(), ""):
             key = source.split(":", 1)[0].split(" ", 1)[0]
             if key not in self.sources:
                 raise refuse(path, f"must begin with a key of [sources] (got {short(source)})")
+        return True
 
     @property
     def transactions(self) -> int | None:
