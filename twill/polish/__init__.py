@@ -29,7 +29,7 @@ from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
-EFFORTS = {"quick": 64, "normal": 1280, "thorough": 9600}
+EFFORTS = {"quick": 64, "normal": 2000, "thorough": 9600}
 USUAL = 20
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
@@ -185,6 +185,7 @@ class _Polishing:
                 self._given,
                 self._judge,
                 points[: max(1, (simulations - few) // ROUNDS)],
+                known=math.inf if first is None else first.cost,
                 simulations=simulations - few,
                 seed=seed,
                 pool=pool,

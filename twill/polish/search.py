@@ -90,10 +90,16 @@ class Chain:
 
 
 class Walk:
-    """Takes a chain so many simulations further."""
+    """Takes a chain so many simulations further.
 
-    def __init__(self, programs: Programs, judge: Judge, chain: Chain, seed: int) -> None:
+    `known`: the least cost of what was confirmed before.
+    """
+
+    def __init__(
+        self, programs: Programs, judge: Judge, chain: Chain, seed: int, known: float
+    ) -> None:
         self._programs, self._judge, self._chain = programs, judge, chain
+        self._least = known
         of_chain = f"{seed} {chain.number} {chain.simulations}"
         self._random = Random(of_chain)  # noqa: S311 - no secret
         self._moves = Moves(programs, self._random)
@@ -128,8 +134,8 @@ class Walk:
                     low.append(found)
             if since > PATIENCE:
                 here, since = lowest, 0
-        best = self._best_of(low)
-        if best is None and not lowest.lack:
+        best = self._best_of([point for point in low if point.energy < self._least])
+        if best is None and lowest.energy < self._least and not lowest.lack:
             here = self._chain.best or here
         return replace(
             self._chain,
@@ -228,7 +234,7 @@ def _key(schedule: Schedule) -> str:
 
 
 def _walk(
-    given: Schedule, judge: Judge, chain: Chain, seed: int, budget: int, number: int
+    given: Schedule, judge: Judge, chain: Chain, seed: int, known: float, budget: int, number: int
 ) -> Chain:
     """Take a chain through a round of the search."""
     begin, end = number / ROUNDS, (number + 1) / ROUNDS
@@ -236,7 +242,7 @@ def _walk(
     def temperature(spent: float) -> float:
         return HOT * math.pow(COLD / HOT, begin + spent * (end - begin))
 
-    return Walk(Programs(given), judge, chain, seed).on(budget, temperature)
+    return Walk(Programs(given), judge, chain, seed, known).on(budget, temperature)
 
 
 def _weighed(chain: Chain, weight: float) -> Chain:
@@ -266,6 +272,7 @@ def anneal(
     judge: Judge,
     points: Sequence[Point],
     *,
+    known: float,
     simulations: int,
     seed: int = 0,
     pool: Executor | None = None,
@@ -279,6 +286,7 @@ def anneal(
     (successive halving).
 
     `points`: where chains begin.
+    `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
     """
     chains = [Chain(n, point) for n, point in enumerate(points)]
@@ -286,7 +294,8 @@ def anneal(
         chains = [_weighed(chain, LACKS[number]) for chain in chains]
         chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
         budget = simulations // (ROUNDS * len(chosen))
-        arguments = [(given, judge, chain, seed, budget, number) for chain in chosen]
+        known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])
+        arguments = [(given, judge, chain, seed, known, budget, number) for chain in chosen]
         if pool is None:
             taken = [_walk(*a) for a in arguments]
         else:
