@@ -3,7 +3,8 @@
 FlashAttention-4 has a softmax of each tile, a correction and the products on groups of their own;
 such roles follow from what it would cost to part operations: a tile that another group reads is
 staged in SMEM. Ways to share groups among roles are found role by role, and of these those are kept
-in which the busiest group has least to issue and to move (beam search).
+in which the busiest group has least to issue and to move (beam search), of each number of groups as
+many.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from twill.polish.candidates import Programs
 from twill.problem.operations import Edge
 
 LARGE = 16  # registers per thread of a value from which on a role keeps its readers
+MUCH = 32  # an operation that issues that part of all instructions can be a role of its own
 MOST_WAYS = 24  # to share groups among roles
 # A transfer is written and read, and each takes half of the time that the static model books.
 PARTS_OF_TRANSFER = 4
@@ -36,10 +38,20 @@ class _Way:
         return max(self.busy), len(self.busy), self.numbers
 
 
+def _in_turn(ways: Sequence[_Way]) -> list[_Way]:
+    """Return ways, the best of each number of groups first, then the second ones."""
+    rank = Counter[int]()
+    ranked = list[tuple[int, _Way]]()
+    for way in sorted(ways, key=lambda way: way.worth):
+        ranked.append((rank[len(way.busy)], way))
+        rank[len(way.busy)] += 1
+    return [way for _, way in sorted(ranked, key=lambda one: (one[0], one[1].worth))]
+
+
 class Roles:
     """The roles of a loop.
 
-    `single`: whether each operation is a role of its own.
+    `single`: whether each operation that moves a tile, or issues much, is a role of its own.
 
     Attributes
     ----------
@@ -58,11 +70,15 @@ class Roles:
             tile = self._operations[edge.producer].registers >= LARGE
             if edge.carries and tile and {edge.producer, edge.consumer} <= self._role.keys():
                 self._join(edge)
-        of_tiles = {self._role[v] for v in here if self._moves_a_tile(v)}
-        small = [v for v in here if self._role[v] not in of_tiles]
+        much = max(1, sum(map(self._issues, here)) // MUCH)
+        large = {
+            self._role[v]
+            for v in here
+            if self._moves_a_tile(v) or (single and self._issues(v) >= much)
+        }
+        small = [v for v in here if self._role[v] not in large]
         self.others = [v for v in small if self._operations[v].in_order_unit is not None]
-        if not single:
-            self._follow([v for v in small if v not in self.others], of_tiles)
+        self._follow([v for v in small if v not in self.others], large)
         roles = sorted({self._role[v] for v in here if v not in self.others})
         self.members = [[v for v in here if self._role[v] == role] for role in roles]
 
@@ -76,14 +92,19 @@ class Roles:
             operation.in_order_unit is None and operation.memory is not None
         )
 
-    def _follow(self, small: list[int], of_tiles: set[int]) -> None:
+    def _issues(self, v: int) -> int:
+        """Return the cycles that an operation issues instructions for, none of a product."""
+        operation = self._operations[v]
+        return operation.issue if operation.in_order_unit is None else 0
+
+    def _follow(self, small: list[int], large: set[int]) -> None:
         """Let what computes on small values play the role that most of these belong to."""
         for _ in range(len(small)):
-            for v in [v for v in small if self._role[v] not in of_tiles]:
+            for v in [v for v in small if self._role[v] not in large]:
                 ties = Counter[int]()
                 for edge in self._programs.dependences:
                     near = {edge.producer: edge.consumer, edge.consumer: edge.producer}.get(v)
-                    if near is not None and self._role.get(near) in of_tiles:
+                    if near is not None and self._role.get(near) in large:
                         ties[self._role[near]] += 1
                 if ties:
                     self._role[v] = min(ties, key=lambda role: (-ties[role], role))
@@ -113,7 +134,7 @@ class Roles:
                 for way in ways
                 for number in range(min(len(way.busy) + 1, most))
             ]
-            ways = sorted(found, key=lambda way: way.worth)[: 4 * MOST_WAYS]
+            ways = _in_turn(found)[: 4 * MOST_WAYS]
         return ways[:MOST_WAYS] if self.members else []
 
     def _way(self, numbers: tuple[int, ...]) -> _Way:
