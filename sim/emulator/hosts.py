@@ -6,8 +6,9 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -196,6 +197,13 @@ def stand_ins(
         sys.modules.update(hidden)
 
 
+class _Current(SourceFileLoader):
+    """Compiles what a file says now: kept bytecode is of the same second and size, no more."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.get_filename(fullname)), self.path)
+
+
 def load(path: str | Path) -> ModuleType:
     """Return a kernel file as a module; it must be called within `stand_ins`.
 
@@ -205,8 +213,9 @@ def load(path: str | Path) -> ModuleType:
         If there is no such file, or it is no Python.
     """
     file = Path(path)
-    spec = importlib.util.spec_from_file_location(f"emulated_{file.stem}", file)
-    if spec is None or spec.loader is None or not file.is_file():
+    name = f"emulated_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file, loader=_Current(name, str(file)))
+    if spec is None or spec.loader is None or file.suffix != ".py" or not file.is_file():
         raise InputError("no such Python file", file=str(path))
     module = importlib.util.module_from_spec(spec)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,17 @@ def test_a_file_that_cannot_be_run_is_refused(text: str, said: str, tmp_path: Pa
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing.py: no such Python file"):
         emulate(tmp_path / "nothing.py")
+
+
+def test_a_file_is_what_it_says_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytecode that Python keeps is taken for that of any file of the same time and size."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = tmp_path / "kernel.py"
+    for said in ("1", "2"):
+        file.write_text(f"said = {said}\n")
+        os.utime(file, (0, 0))
+        with stand_ins():
+            assert load(file).said == int(said)
 
 
 def test_what_is_stood_in_for_is_there_again_afterwards() -> None:
