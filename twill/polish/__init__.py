@@ -30,7 +30,7 @@ from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
-USUAL, FEWER = 20, 1.5  # with the power of how many times as large they are
+USUAL, FEWER = 20, 1.25  # with the power of how many times as large they are
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
@@ -318,15 +318,20 @@ class _Polishing:
 def _best(points: Sequence[Point], count: int) -> list[Point]:
     """Return different points of lowest energy.
 
-    Of those near the lowest, each number of groups has as many if there are so many.
+    Of those near the lowest, among those that have enough registers and among those that lack some,
+    each number of groups has as many if there are so many.
     """
     different = {(point.candidate.group, point.energy): point for point in reversed(points)}
     ordered = sorted(different.values(), key=lambda point: point.energy)
+    lowest = {
+        lacks: min((p.energy for p in ordered if bool(p.lack) == lacks), default=math.inf)
+        for lacks in (False, True)
+    }
     rank = Counter[tuple[int, bool]]()
     ranked = list[tuple[int, Point]]()
     for point in ordered:
         kind = (len(set(point.candidate.group)), point.lack > 0)
-        near = point.energy <= FAR * ordered[0].energy
+        near = point.energy <= FAR * lowest[kind[1]]
         ranked.append((rank[kind] if near else len(ordered), point))
         rank[kind] += 1
     chosen = sorted(ranked, key=lambda one: (one[0], one[1].energy))[:count]
