@@ -30,7 +30,7 @@ from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
-USUAL = 20
+USUAL, FEWER = 20, 1.25  # with the power of how many times as large they are
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
@@ -43,7 +43,8 @@ DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 def programs_of(effort: str, loop: Loop) -> int:
     """Return how many programs of a loop are simulated: fewer of more operations."""
-    return EFFORTS[effort] * USUAL // max(USUAL, len(loop.operations))
+    larger = max(1.0, len(loop.operations) / USUAL)
+    return int(EFFORTS[effort] / larger**FEWER)
 
 
 @dataclass(frozen=True)
