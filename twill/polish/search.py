@@ -24,7 +24,7 @@ from twill.polish.moves import Moves
 
 # Iterations over which a new best is confirmed, and the one that is returned.
 CONFIRMING, LAST = 64, 200
-DRIFT = 0.0025  # part by which the interval may differ over more iterations; over yet more it is twice that
+DRIFT = 0.0025  # part by which the interval may differ over more iterations
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
 ROUNDS = 4  # after each, chains are compared
