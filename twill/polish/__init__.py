@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
@@ -20,7 +19,7 @@ from twill.errors import Refusal, RefusedError, TwillError, WorkerError
 from twill.executors import local
 from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
-from twill.polish.candidates import Candidate, Programs
+from twill.polish.candidates import Candidate, Programs, in_turn
 from twill.polish.judge import Judge
 from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, best_of, looked_at
 from twill.polish.starts import starts
@@ -324,15 +323,10 @@ def _best(points: Sequence[Point], count: int) -> list[Point]:
     different = {(point.candidate.group, point.energy): point for point in reversed(points)}
     ordered = sorted(different.values(), key=lambda point: point.energy)
     lowest = {
-        lacks: min((p.energy for p in ordered if bool(p.lack) == lacks), default=math.inf)
+        lacks: min((p.energy for p in ordered if (p.lack > 0) == lacks), default=math.inf)
         for lacks in (False, True)
     }
-    rank = Counter[tuple[int, bool]]()
-    ranked = list[tuple[int, Point]]()
-    for point in ordered:
-        kind = (len(set(point.candidate.group)), point.lack > 0)
-        near = point.energy <= FAR * lowest[kind[1]]
-        ranked.append((rank[kind] if near else len(ordered), point))
-        rank[kind] += 1
-    chosen = sorted(ranked, key=lambda one: (one[0], one[1].energy))[:count]
-    return sorted((point for _, point in chosen), key=lambda point: point.energy)
+    near = [p for p in ordered if p.energy <= FAR * lowest[p.lack > 0]]
+    far = [p for p in ordered if p.energy > FAR * lowest[p.lack > 0]]
+    taken = in_turn(near, lambda p: (len(set(p.candidate.group)), p.lack > 0)) + far
+    return sorted(taken[:count], key=lambda point: point.energy)

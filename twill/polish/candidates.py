@@ -8,9 +8,11 @@ iteration takes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import Refusal, RefusedError
@@ -23,6 +25,18 @@ from twill.problem.groups import WarpGroup, allocated, available_groups, lack_of
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
 from twill.verification.registers import registers_along_programs
+
+T = TypeVar("T")
+
+
+def in_turn(ordered: Sequence[T], kind: Callable[[T], Hashable]) -> list[T]:
+    """Return the first of each kind, then the second ones, and so on, in their order."""
+    seen = Counter[Hashable]()
+    ranks = []
+    for one in ordered:
+        ranks.append(seen[kind(one)])
+        seen[kind(one)] += 1
+    return [ordered[i] for i in sorted(range(len(ordered)), key=ranks.__getitem__)]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from twill.polish.candidates import Programs
+from twill.polish.candidates import Programs, in_turn
 from twill.problem.operations import Edge
 
 LARGE = 16  # registers per thread of a value from which on a role keeps its readers
@@ -36,16 +36,6 @@ class _Way:
     @property
     def worth(self) -> tuple[int, int, tuple[int, ...]]:
         return max(self.busy), len(self.busy), self.numbers
-
-
-def _in_turn(ways: Sequence[_Way]) -> list[_Way]:
-    """Return ways, the best of each number of groups first, then the second ones."""
-    rank = Counter[int]()
-    ranked = list[tuple[int, _Way]]()
-    for way in sorted(ways, key=lambda way: way.worth):
-        ranked.append((rank[len(way.busy)], way))
-        rank[len(way.busy)] += 1
-    return [way for _, way in sorted(ranked, key=lambda one: (one[0], one[1].worth))]
 
 
 class Roles:
@@ -134,7 +124,8 @@ class Roles:
                 for way in ways
                 for number in range(min(len(way.busy) + 1, most))
             ]
-            ways = _in_turn(found)[: 4 * MOST_WAYS]
+            found.sort(key=lambda way: way.worth)
+            ways = in_turn(found, lambda way: len(way.busy))[: 4 * MOST_WAYS]
         return ways[:MOST_WAYS] if self.members else []
 
     def _way(self, numbers: tuple[int, ...]) -> _Way:
