@@ -304,8 +304,7 @@ def test_a_program_may_lack_registers_on_the_way_but_not_in_the_end(
         programs.schedule(candidate)
     point = Point(candidate, 0.0, lack)
     assert best_of(programs, Judge((Conditions(),)), [point]) is None
-    looked = looked_at(layer_norm, Judge((Conditions(),)), point, exact=True)
-    assert looked is not None
+    (looked,) = looked_at(layer_norm, Judge((Conditions(),)), [point], exact=True)
     assert (looked.lack, looked.energy) == (0.0, Judge((Conditions(),)).interval(layer_norm, 16))
 
 

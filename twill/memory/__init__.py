@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 
 from twill.artifacts.hardware import HALVES
-from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
+from twill.memory.packing import Apart, Buffer, Range, heaviest_clique, pack
 from twill.problem import Problem, rules
 from twill.problem.lifetimes import Chain, Moment, chains, memory_occupants
 from twill.problem.solution import Assignment, counts
@@ -291,10 +291,12 @@ class _Memory:
 
     def place(self, result: Allocation, *, exactly: bool) -> Conflict | None:
         """Add places for everything in this memory to a result, or return what does not fit."""
-        buffers = [entry.buffer for entry in self.entries]
+        ranks = {v: k for k, v in enumerate(sorted({e.buffer.start for e in self.entries}))}
+        buffers = [replace(e.buffer, start=ranks[e.buffer.start]) for e in self.entries]
         placed = None
         if sum(buffer.weight for buffer in buffers) <= 2 * self.capacity:
-            placed = first_fit(buffers, self._apart(sharing=False), self.capacity)
+            apart = self._apart(sharing=False)
+            placed = pack(buffers, apart, self.capacity, exactly=False)
         if placed is None:
             apart = self._apart(sharing=True)
             costs = self._costs(apart)

@@ -10,12 +10,14 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from twill.errors import SolverError
 from twill.solvers import Formulas
 
 SECOND = 1  # of the halves of the lanes
 SHUFFLES = 12  # random orders that are tried beside the ordered ones before the exact search
+KEPT = 4096  # last answers: schedules that differ in little ask the same
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Buffer:
     halved: bool = False  # half the lanes of its columns; in the other one may have its address
     side: int | None = None  # buffers with the same number have all their ranges in the same half
     pinned: bool = False  # placed before all others
-    start: int = 0  # issue time of what fills it first, for the order of placement
+    start: int = 0  # which is filled first, for the order of placement
 
     @property
     def weight(self) -> int:
@@ -64,28 +66,9 @@ class Range:
         return {self.half, other.half} == {None, SECOND} and self.meets(other)
 
 
-Placed = list[tuple[Range, ...]]
+Placed = tuple[tuple[Range, ...], ...]
 Apart = frozenset[tuple[int, int]]
 Costs = Mapping[tuple[int, int], int]
-
-
-def first_fit(
-    buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs | None = None
-) -> Placed | None:
-    """Place buffers one after the other in several orders; None says nothing.
-
-    Each goes to the lowest address; with `costs`, to the lowest of those where sharing costs least,
-    and the cheapest of all placements is returned.
-
-    `apart`: pairs of positions, the smaller first, that must not share an address.
-    `capacity`: bytes or columns of the memory.
-    """
-    prices = costs or {}
-    tried = (_placed_in(order, buffers, apart, capacity, prices) for order in _orders(buffers))
-    found = (placed for placed in tried if placed is not None)
-    if not prices:
-        return next(found, None)
-    return min(found, key=lambda placed: _cost(placed, prices), default=None)
 
 
 def pack(
@@ -102,10 +85,21 @@ def pack(
     `capacity`: bytes or columns of the memory.
     `costs`: what it costs that a pair shares an address; heeded where that is easy.
     """
+    return _pack(tuple(buffers), apart, capacity, tuple((costs or {}).items()), exactly)
+
+
+@lru_cache(maxsize=KEPT)
+def _pack(
+    buffers: tuple[Buffer, ...],
+    apart: Apart,
+    capacity: int,
+    costs: tuple[tuple[tuple[int, int], int], ...],
+    exactly: bool,  # noqa: FBT001 - a key of what is kept
+) -> Placed | None:
     if heaviest_clique(buffers, apart)[0] > 2 * capacity:
         return None
-    for wanted in (costs, None) if costs else (None,):
-        placed = first_fit(buffers, apart, capacity, wanted)
+    for wanted in (dict(costs), {}) if costs else ({},):
+        placed = _first_fit(buffers, apart, capacity, wanted)
         if placed is not None:
             return placed
     return _searched(buffers, apart, capacity) if exactly else None
@@ -134,6 +128,21 @@ def heaviest_clique(buffers: Sequence[Buffer], apart: Apart) -> tuple[int, tuple
 
 
 # -- first fit --------------------------------------------------------------------------------
+
+
+def _first_fit(
+    buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs
+) -> Placed | None:
+    """Place buffers one after the other in several orders; None says nothing.
+
+    Each goes to the lowest address; with `costs`, to the lowest of those where sharing costs least,
+    and the cheapest of all placements is returned.
+    """
+    tried = (_placed_in(order, buffers, apart, capacity, costs) for order in _orders(buffers))
+    found = (placed for placed in tried if placed is not None)
+    if not costs:
+        return next(found, None)
+    return min(found, key=lambda placed: _cost(placed, costs), default=None)
 
 
 def _orders(buffers: Sequence[Buffer]) -> Iterator[list[int]]:
@@ -184,7 +193,7 @@ def _placed_in(
         if buffer.side is not None and found[0].half is not None:
             sides[buffer.side] = found[0].half
         placed[u] = found
-    return [placed[u] for u in range(len(buffers))]
+    return tuple(placed[u] for u in range(len(buffers)))
 
 
 def _ring(
@@ -270,7 +279,7 @@ def _searched(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed 
         return None
     for u, ranges in zip(others, found, strict=True):
         placed[u] = tuple(replace(r, address=r.address + end) for r in ranges)
-    return [placed[u] for u in range(len(buffers))]
+    return tuple(placed[u] for u in range(len(buffers)))
 
 
 def _alone(u: int, buffers: Sequence[Buffer], apart: Apart) -> bool:
@@ -342,4 +351,4 @@ class _Formula:
             buffer = self.buffers[u]
             address = multiple * buffer.alignment
             found[u].append(Range(address, buffer.size, half.get((u, k))))
-        return [tuple(ranges) for ranges in found]
+        return tuple(map(tuple, found))

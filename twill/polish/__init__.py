@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.promise import Measured, Promise
@@ -31,7 +31,8 @@ from twill.sim.engine.work import works
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
 USUAL, FEWER = 20, 1.25  # with the power of how many times as large they are
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
-AT_A_TIME = 16  # programs that are simulated side by side before a search begins
+# Programs that are looked at before it is seen whether one is at the bound, and by one worker.
+AT_A_TIME, TOGETHER = 16, 4
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
 CHAINS = 12  # programs that a search goes on from at first
 FAR = 1.1  # times the lowest energy from which on fewer or more groups are no reason to look at it
@@ -252,14 +253,13 @@ class _Polishing:
         left = iter(candidates)
         while simulated < most and (few := list(islice(left, min(AT_A_TIME, most - simulated)))):
             some = [Point(candidate, math.inf, origin=said) for said, candidate in few]
-            seen = self._looked_at(some, pool, exact=False)
-            estimated = [point for point in seen if point is not None]
+            estimated = self._looked_at(some, pool, exact=False)
             found, simulated = found + estimated, simulated + len(estimated)
             exactly = self._looked_at(list(filter(self._meets, estimated)), pool, exact=True)
-            if met := [point for point in exactly if point is not None and self._meets(point)]:
+            if met := [point for point in exactly if self._meets(point)]:
                 return met
         again = self._looked_at(_best(found, LOOKED_AT_AGAIN * CHAINS), pool, exact=True)
-        return _best([p for p in again if p is not None and math.isfinite(p.energy)], CHAINS)
+        return _best([p for p in again if math.isfinite(p.energy)], CHAINS)
 
     def _meets(self, point: Point) -> bool:
         """Whether nothing is faster."""
@@ -267,10 +267,12 @@ class _Polishing:
 
     def _looked_at(
         self, points: Sequence[Point], pool: Executor | None, *, exact: bool
-    ) -> list[Point | None]:
-        """Return points with their energy, which is infinite if the program does not run."""
+    ) -> list[Point]:
+        """Return points that are programs with their energy, infinite if one fails to run."""
         look = partial(looked_at, self._given, self._judge, exact=exact)
-        return list(map(look, points) if pool is None else pool.map(look, points))
+        few = [points[i : i + TOGETHER] for i in range(0, len(points), TOGETHER)]
+        found = map(look, few) if pool is None else pool.map(look, few)
+        return list(chain.from_iterable(found))
 
     def _tell(self, points: Sequence[Point]) -> bool:
         """Take note of what was found, and return whether nothing can be faster."""

@@ -178,24 +178,24 @@ class Walk:
         return best_of(self._programs, self._judge, points, limit)
 
 
-def looked_at(given: Schedule, judge: Judge, point: Point, *, exact: bool) -> Point | None:
-    """Return a point with its energy, which is infinite if the program does not run.
-
-    None if there is no program.
+def looked_at(
+    given: Schedule, judge: Judge, points: Sequence[Point], *, exact: bool
+) -> list[Point]:
+    """Return those of some points that are programs, with energy, infinite where one fails to run.
 
     `exact`: whether all contexts run, instead of one that stands for them.
     """
-    programs = Programs(given)
-    try:
-        schedule, lack = programs.with_lack(point.candidate)
-    except TwillError:
-        return None
-    if not programs.ordered(point.candidate):
-        return None
-    found = None
-    with suppress(TwillError):
-        found = judge.energy(schedule) if exact else judge.estimate(schedule)
-    return replace(point, cycles=math.inf if found is None else found, lack=lack)
+    programs, found = Programs(given), []
+    for point in filter(lambda point: programs.ordered(point.candidate), points):
+        try:
+            schedule, lack = programs.with_lack(point.candidate)
+        except TwillError:
+            continue
+        cycles = None
+        with suppress(TwillError):
+            cycles = judge.energy(schedule) if exact else judge.estimate(schedule)
+        found.append(replace(point, cycles=math.inf if cycles is None else cycles, lack=lack))
+    return found
 
 
 def best_of(
