@@ -2,7 +2,8 @@
 
 A tool for who maintains them: ``python -m twill.traces.make_orders`` writes the packaged files,
 ``--check`` only compares. Orders are those of github.com/Dao-AILab/flash-attention at 0251105:
-hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp and flash_attn/cute/flash_fwd_sm100.py.
+hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp and flash_attn/cute/flash_fwd_sm100.py; and that of
+Triton 3.9.0, which is read from its IR.
 """
 
 from __future__ import annotations
@@ -328,6 +329,31 @@ def _softmax_4(i: int) -> list[Any]:
     return [*beginning, parts[0][0], *later, f"T{i}_a", f"C{i}_3", f"T{i}_b", *sums]
 
 
+def triton_order() -> Document:
+    """Return how Triton 3.9.0 specializes attention forward for Blackwell if a kernel asks for it.
+
+    Loads, products, the softmax and the update of the accumulator are each on warps of their own.
+    Triton computes the factor of an update, one value a row, both in the softmax and in the update;
+    here it is computed once, before the exponentials.
+    """
+    softmax = "s n.reduce n.mul n a.sub a p.fma p l.reduce l o.cast o.tmem_store"
+    return HEADER | {
+        "name": "triton_attention_forward",
+        "description": "Attention forward as Triton 3.9.0 specializes it for sm_100",
+        "machine": "blackwell_b200",
+        "loop": "attention_forward_blackwell",
+        "groups": [
+            _group("load", 1, [_later("v", 2), "k"], variable_latency=True),
+            _group("mma", 1, [_later("o", 2), "s.mma"]),
+            _group("softmax", 4, softmax.split()),
+            _group("correction", 4, ["o.tmem_store2"]),
+        ],
+        "buffers": [
+            {"value": value, "slots": slots} for value, slots in (("k", 3), ("v", 3), ("s.mma", 2))
+        ],
+    }
+
+
 def _interleaved(*operations: str) -> Any:
     if len(operations) == 1:
         return operations[0]
@@ -335,9 +361,9 @@ def _interleaved(*operations: str) -> Any:
     return {"do": "interleave", "parts": parts}
 
 
-def _later(operation: str) -> Document:
-    """Issue an operation of the iteration before."""
-    return {"do": "issue", "operation": operation, "stage": 1}
+def _later(operation: str, stage: int = 1) -> Document:
+    """Issue an operation of the iteration before, or of one further back."""
+    return {"do": "issue", "operation": operation, "stage": stage}
 
 
 def _group(name: str, warps: int, body: list[Any], **more: int) -> Document:
@@ -357,6 +383,7 @@ def documents() -> dict[str, str]:
     ]
     orders += [flash_attention_3_order(k, fragments=parts, hoisted=True) for k, parts in ways]
     orders += [flash_attention_4_order(rescaling=rescaling) for rescaling in (False, True)]
+    orders.append(triton_order())
     found = {f"loops/{loop.name}.json": loop.to_json() for loop in loops}
     for order in orders:
         found[f"schedules/{order['name']}.json"] = json.dumps(order, indent=1) + "\n"

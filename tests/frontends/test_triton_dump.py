@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import twill
-from twill.frontends.triton_dump import dump_kernel
+from twill.frontends.triton_dump import dump_kernel, lower
 from twill.frontends.ttgir.reader import Dump, name_of, string
+from twill.traces.make_ttgir import SIGNATURES, settings_of
 
 # Earlier versions place some operations elsewhere in a line, and their interpreter fails with the
 # scalars of NumPy 2.4; dumping works from 3.6 on.
@@ -210,6 +213,59 @@ def test_an_ordinary_program(file: Path, tmp_path: Path) -> None:
         assert got == operations(dump_kernel(f"{file}:scale", {**settings, "B": str(size)}, 90))
         assert got[0][0] == "scf.for"
         assert got[0][2] == "start"
+
+
+def test_triton_specializes_attention_as_the_packaged_order_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who does what, rings, and the order of products and of loads, in the IR of its own pass."""
+    source = (ROOT / "traces" / "kernels" / "attention_forward.py").read_text()
+    asked = source.replace(
+        "range(0, sequence, N)", "tl.range(0, sequence, N, warp_specialize=True)"
+    )
+    (tmp_path / "kernel.py").write_text(asked)
+    specialized = {100: "add_optimize_partition_warps"}  # the pass after it and the pipeliner
+
+    def lines(lowering: lower.Lowering) -> str:
+        return "\n".join(lower._listing_before(specialized, lowering, canonical=False).lines)
+
+    monkeypatch.setattr(lower, "dumped", lines)
+    settings = settings_of(SIGNATURES["attention_forward"], {"M": 128, "N": 128, "D": 128})
+    text = dump_kernel(f"{tmp_path / 'kernel.py'}:attention_forward", settings, 100)
+    specialize = text[text.index('"ttg.warp_specialize"') :]
+    roles = [part for part in re.split(r"\n *\}, \{\n", specialize) if '"scf.for"' in part]
+    ahead, rounds = zip(*(part.split('"scf.for"') for part in roles), strict=True)
+    softmax, correction, products, loads = rounds
+    softmax, tile = softmax.split('"scf.yield"')[0], "-> tensor<128x128xf32"
+    order = twill.load_schedule("triton_attention_forward")
+    assert [g.name for g in order.groups] == ["load", "mma", "softmax", "correction"]
+    assert [order.assignment[o] for o in ("s", "p", "o.tmem_store")] == ["softmax"] * 3
+    assert softmax.count("math.exp2") == 2
+    assert [softmax.count(f"ttng.tmem_{what}") for what in ("load", "store")] == [1, 1]
+    assert order.assignment["o.tmem_store2"] == "correction"
+    assert [correction.count(f"ttng.tmem_{what}") for what in ("load", "store")] == [1, 1]
+    assert any("arith.mulf" in line and tile in line for line in correction.splitlines())
+    later, first = issued(products, "ttng.tc_gen5_mma")
+    assert first.startswith("q_")
+    assert not later.startswith("q_")
+    assert [o[:2] for o in issued(loads, "ttng.async_tma_copy_global_to_local")] == ["v_", "k_"]
+    for group, operations in (("mma", ["o", "s.mma"]), ("load", ["v", "k"])):
+        (body,) = [program.body for program in order.programs if program.group == group]
+        ours = [(action.operation, action.stage) for action in body if action.do == "issue"]
+        assert ours == [(operations[0], 2), (operations[1], 0)]
+    # Two rounds ahead, as many of each are issued before the loop.
+    assert len(issued(ahead[2], "ttng.tc_gen5_mma")) == 2
+    assert len(issued(ahead[3], "ttng.async_tma_copy_global_to_local")) == 2
+    slots = {storage.value: storage.slots for storage in order.storage}
+    assert (slots["k"], slots["v"], slots["s.mma"]) == (3, 3, 2)
+    allocated = Counter(re.findall(r"_alloc\"\(.*-> .*memdesc<(\dx128x128xf\d+), #", text))
+    assert allocated["3x128x128xf16"] == 2  # keys and values
+    assert allocated["2x128x128xf32"] == 1  # scores
+
+
+def issued(text: str, operation: str) -> list[str]:
+    """Return the first operands of what is issued."""
+    return re.findall(rf'"{re.escape(operation)}"\(%(\w+)', text)
 
 
 def operations(text: str) -> list[tuple[str, str | None, str | None]]:

@@ -77,7 +77,7 @@ def test_a_figure_below_its_bound_ends_the_command_with_status_1(
 ) -> None:
     done = in_process(*SIM, "published", "--bounds")
     assert done.returncode == 0
-    assert " 523 " in done.stdout
+    assert " 528 " in done.stdout
     monkeypatch.setattr(Executed, "share", lambda _, demand: Fraction(3 * demand.cycles))
     done = in_process(*SIM, "published", "--bounds", "--json")
     assert done.returncode == 1

@@ -100,13 +100,23 @@ def scheduled(order: Order) -> Schedule:
     if isinstance(loop, str) and loop.endswith(".json"):
         loop = Loop.load(_beside(order, loop))
     elif isinstance(loop, str):
-        known = packaged("traces/loops", ".json")
-        if loop not in known:
-            wrong = f"no loop named {short(loop)}; there are {', '.join(known)}"
-            raise InputError(f"{wrong}; a file ends in .json", path="loop", file=order.file)
-        text = packaged_text("loop", "traces/loops", loop, ".json")
-        loop = Loop.from_json(text, file=f"loops/{loop}.json")
+        loop = _loop_of(order, loop)
     return schedule_of(order, loop, machine)
+
+
+def _loop_of(order: Order, name: str) -> Loop:
+    """Return a packaged loop: of published kernels, or one that schedules are found for."""
+    from twill.frontends import load_loop, packaged_loops
+
+    published = packaged("traces/loops", ".json")
+    if name in published:
+        text = packaged_text("loop", "traces/loops", name, ".json")
+        return Loop.from_json(text, file=f"loops/{name}.json")
+    if name in packaged_loops():
+        return load_loop(name)
+    known = ", ".join(dict.fromkeys([*published, *packaged_loops()]))
+    wrong = f"no loop named {short(name)}; there are {known}; a file ends in .json"
+    raise InputError(wrong, path="loop", file=order.file)
 
 
 def _beside(order: Order, name: str) -> str:

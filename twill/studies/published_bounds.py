@@ -67,6 +67,7 @@ class Series(Part):
     batch: int | None = None
     tokens: int | None = None
     persistent: bool | None = None
+    sharing: int = 1
     teraflops: dict[str, float]
 
 

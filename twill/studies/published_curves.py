@@ -27,13 +27,15 @@ PROGRAMS = {
     "fa3_forward_128x128": "fa3_forward_128x128_parts",
     "fa_fwd_hopper": "fa3_forward_128x128_parts",
     "fa_fwd_blackwell": "fa4_forward",
+    "attention_forward_blackwell": "triton_attention_forward",
 }
-STAND_IN = "its program is not known; that of FlashAttention-3 or -4 stands in"
+STAND_IN = "its program is not known; one of FlashAttention-3, of -4 or of Triton 3.9 stands in"
 COLUMNS = (
     Column("kernel"),
     Column("machine"),
     Column("what"),
     Column("per-\nsistent"),
+    Column("blocks\nper SM"),
     Column("lengths", form=str),
     Column("worst", form=signed_percent),
     Column("at"),
@@ -53,6 +55,8 @@ class Curve:
         What was simulated, and where.
     persistent : bool
         Whether a block goes on to its next tile; taken to, where that is not known.
+    sharing : int
+        Blocks that share a multiprocessor.
     sequences : tuple of int
         Lengths, from `SHORTEST` on.
     published, simulated : tuple of float
@@ -73,6 +77,7 @@ class Curve:
     machine: str
     schedule: str
     persistent: bool
+    sharing: int
     sequences: tuple[int, ...]
     published: tuple[float, ...]
     simulated: tuple[float, ...]
@@ -83,16 +88,20 @@ class Curve:
 
 
 def curves(report: Report = silent) -> list[Curve]:
-    """Simulate whole kernels at the lengths of each published curve of a forward pass."""
+    """Simulate whole kernels at the lengths of each published curve of a forward pass.
+
+    Blocks that share a multiprocessor hide what is around their loops behind each other's, as
+    persistent ones do behind their own next one's.
+    """
     kernels = functools.cache(
-        lambda name, persistent: WholeKernel(load_schedule(name), persistent=persistent)
+        lambda name, hidden: WholeKernel(load_schedule(name), persistent=hidden)
     )
     found = []
     for series in every_series():
         if series.heads is not None:
             report(f"{series.kernel}, {series.what}")
             persistent = series.persistent is not False
-            kernel = kernels(PROGRAMS[series.loop], persistent)
+            kernel = kernels(PROGRAMS[series.loop], persistent or series.sharing > 1)
             found.append(_curve(series, PROGRAMS[series.loop], kernel, persistent=persistent))
     return found
 
@@ -121,6 +130,7 @@ def _curve(series: Series, program: str, kernel: WholeKernel, *, persistent: boo
         machine=series.machine,
         schedule=program,
         persistent=persistent,
+        sharing=series.sharing,
         sequences=tuple(lengths),
         published=tuple(published),
         simulated=tuple(simulated),
@@ -147,7 +157,7 @@ def table(found: Sequence[Curve]) -> Table:
         lengths = f"{one.sequences[0]} to {one.sequences[-1]}"
         at = one.sequences[one.errors.index(one.worst)]
         verdict = ("matched" if one.matched else "MISSED") + letters[one.shown_because].rjust(2)
-        how = (one.kernel, one.machine, one.what, "yes" if one.persistent else "no")
+        how = (one.kernel, one.machine, one.what, "yes" if one.persistent else "no", one.sharing)
         rows.append((*how, lengths, one.worst, at, verdict))
     notes = []
     for which, those in (("compared", ""), ("shown only", STAND_IN)):
