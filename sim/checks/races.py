@@ -61,6 +61,7 @@ class _Done:
     execution: OperationClock | None
     by_proxy: bool = False
     is_open: bool = True
+    to_await: bool = False  # whether it is over only for warps that awaited its end
 
     def close(self) -> None:
         """Take the end of the access, which may be in a later epoch than its begin."""
@@ -68,6 +69,14 @@ class _Done:
         if self.execution is not None and not self.execution.asynchronous:
             issued = self.execution.issued
             self.epochs = {agent: issued.get(agent, epoch) for agent, epoch in self.epochs.items()}
+
+    @property
+    def over(self) -> Epochs | None:
+        """The epochs in which it was over, None if a warp has not awaited it."""
+        if not self.to_await or self.execution is None:
+            return self.epochs
+        awaited = self.execution.awaited
+        return awaited if awaited.keys() >= self.epochs.keys() else None
 
 
 @dataclass(eq=False)
@@ -124,6 +133,9 @@ class Races:
         access, clock = self._access(event, chained=True)
         cell = self._cells.of(event)
         if event.place != NOWHERE:
+            # What warps store to tensor memory is there when they have waited for their stores.
+            asynchronous = access.execution is None or access.execution.asynchronous
+            access.to_await = event.place == "tmem" and not asynchronous
             for place, other in [(cell, self._histories[cell]), *self._beneath(cell)]:
                 for read in other.reads.values():
                     self._compare(event, access, clock, cell, place, "reads", read)
@@ -193,10 +205,12 @@ class Races:
 
     def _lacking(self, access: _Done, clock: Clock, other: _Done, place: Cell) -> str | None:
         """Return what is missing between two accesses, None if they are in order."""
+        over = other.over
         if other.is_open:
             return "race"
-        if not (self._order.sees(clock, other.epochs) or self._met(access, clock, other, place)):
-            return "visibility" if knows(clock, other.epochs) else "race"
+        seen = over is not None and self._order.sees(clock, over)
+        if not (seen or self._met(access, clock, other, place)):
+            return "visibility" if over is not None and knows(clock, over) else "race"
         return "fence" if self._unfenced(access, clock, other, place) else None
 
     def _unfenced(self, access: _Done, clock: Clock, other: _Done, place: Cell) -> bool:

@@ -56,6 +56,7 @@ class OperationClock:
     asynchronous: bool  # whether a unit executes it
     agent: int = -1  # it itself, where it is asynchronous
     issued: Epochs = field(default_factory=dict)  # of the warps that issued or take part in it
+    awaited: Epochs = field(default_factory=dict)  # of those of them that have awaited its end
     behind: Clock | None = None  # what its in-order unit knew when it started on it
     # How often the clock of each warp that issues it had changed when it was last looked at.
     seen: dict[int, int] = field(default_factory=dict)
@@ -258,6 +259,7 @@ class HappenedBefore:
             execution = self._executions.get((event.subject, event.iteration))
             if execution is not None:
                 self._advance(agent, execution.clock)
+                execution.awaited[agent] = self.clocks[agent][agent]
             return
         slots = self._slots[event.subject]
         number, slot = divmod(event.iteration, slots)

@@ -220,6 +220,25 @@ def test_a_race_is_found_even_where_it_is_lucky_in_time() -> None:
     assert races(slow) is not None
 
 
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [("triton_attention_forward", "o.tmem_store2"), ("fa4_forward_rescaling", "X0")],
+)
+def test_who_tells_of_a_store_to_tensor_memory_has_waited_for_it(name: str, stored: str) -> None:
+    """Products that are lucky in time read it after it is there (PTX: tcgen05.wait::st)."""
+    schedule = twill.load_schedule(name)
+    assert races(schedule) is None
+    hasty = tuple(
+        p.model_copy(
+            update={"body": tuple(i for i in p.body if i != Await(operation=stored, stage=0))}
+        )
+        for p in schedule.programs
+    )
+    found = races(schedule.model_copy(update={"programs": hasty}))
+    assert found is not None
+    assert f"which {stored} of iteration" in found
+
+
 def test_vector_clocks_agree_with_paths_in_the_graph_of_what_happened() -> None:
     agreed = {True: 0, False: 0}
     for mutant in mutants(ring()):
