@@ -21,7 +21,7 @@ from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs, in_turn
 from twill.polish.judge import Judge
-from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, best_of, looked_at
+from twill.polish.search import CONFIRMING, LAST, Point, anneal, best_of, looked_at
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
@@ -29,7 +29,7 @@ from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
-USUAL, FEWER = 20, 1.25  # with the power of how many times as large they are
+USUAL, FEWER = 20, 0.75  # with the power of how many times as large they are
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 # Programs that are looked at before it is seen whether one is at the bound, and by one worker.
 AT_A_TIME, TOGETHER = 16, 4
@@ -185,7 +185,7 @@ class _Polishing:
             anneal(
                 self._given,
                 self._judge,
-                points[: max(1, (simulations - few) // ROUNDS)],
+                points,
                 known=math.inf if first is None else first.cost,
                 simulations=simulations - few,
                 seed=seed,

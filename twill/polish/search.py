@@ -27,12 +27,12 @@ CONFIRMING, LAST = 64, 200
 DRIFT = 0.0025  # part by which the interval may differ over more iterations
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
-ROUNDS = 4  # after each, chains are compared
+ROUNDS = 6  # after each, chains are compared
 PATIENCE = 100  # simulations without a new lowest energy after which a chain goes back to it
 RECORDED = 20  # accepted changes after which the critical chain is looked at again
-# A program that lacks a part of the register file has so many times that part more energy in each
-# round: a chain may pass through it, and does not end there.
-LACKS = (2.0, 4.0, 8.0, 16.0)
+# A program that lacks a part of the register file has so many times that part more energy in the
+# first round and in the last one: a chain may pass through it, and does not end there.
+LACKS = (2.0, 16.0)
 LOOKED_AT = 4  # programs of a walk that are looked at more closely, the lowest energies
 
 
@@ -285,13 +285,15 @@ def anneal(
     After each round half as many chains go on, at least two, so that each gets more of the next
     (successive halving).
 
-    `points`: where chains begin.
+    `points`: where chains may begin, the best first.
     `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
     """
-    chains = [Chain(n, point) for n, point in enumerate(points)]
+    most = max(1, simulations // ROUNDS)
+    chains = [Chain(n, point) for n, point in enumerate(points[:most])]
     for number in range(ROUNDS):
-        chains = [_weighed(chain, LACKS[number]) for chain in chains]
+        weight = LACKS[0] * (LACKS[1] / LACKS[0]) ** (number / (ROUNDS - 1))
+        chains = [_weighed(chain, weight) for chain in chains]
         chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
         budget = simulations // (ROUNDS * len(chosen))
         known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])

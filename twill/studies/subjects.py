@@ -145,8 +145,9 @@ def variants_of(loop: Loop) -> list[str]:
     return [name for name in VARIANTS if name != "triton" or loop.source is not None]
 
 
-# Packaged hand-written schedules of the same kernel, by loop: FlashAttention-3 and -4 in the order
-# of their sources. Tiles may have other shapes (128 x 176), so that only work per time compares.
+# Packaged schedules of the same kernel that others made, by loop: FlashAttention-3 and -4 in the
+# order of their sources, and what Triton's warp specialization makes of attention. Tiles may have
+# other shapes (128 x 176), so that only work per time compares.
 EXPERTS: dict[str, tuple[str, ...]] = {
     "fa_fwd_hopper": (
         "fa3_forward_128x128",
@@ -155,6 +156,7 @@ EXPERTS: dict[str, tuple[str, ...]] = {
         "fa3_forward_128x176_parts",
     ),
     "fa_fwd_blackwell": ("fa4_forward", "fa4_forward_rescaling"),
+    "attention_forward_blackwell": ("triton_attention_forward",),
     "paper_example": ("paper_example_by_hand",),
 }
 
