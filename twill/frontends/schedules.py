@@ -114,7 +114,7 @@ def _loop_of(order: Order, name: str) -> Loop:
         return Loop.from_json(text, file=f"loops/{name}.json")
     if name in packaged_loops():
         return load_loop(name)
-    known = ", ".join(dict.fromkeys([*published, *packaged_loops()]))
+    known = f"{', '.join(published)}, and what `twill loop list` says"
     wrong = f"no loop named {short(name)}; there are {known}; a file ends in .json"
     raise InputError(wrong, path="loop", file=order.file)
 

@@ -29,7 +29,7 @@ from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
-USUAL, FEWER = 20, 0.5  # with the power of how many times as large they are
+USUAL, FEWER = 20, 1.25  # with the power of how many times as large they are
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 # Programs that are looked at before it is seen whether one is at the bound, and by one worker.
 AT_A_TIME, TOGETHER = 16, 4

@@ -27,7 +27,8 @@ CONFIRMING, LAST = 64, 200
 DRIFT = 0.0025  # part by which the interval may differ over more iterations
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
-ROUNDS = 6  # after each, chains are compared
+# After each round chains are compared: more often where each has so many simulations in the first.
+ROUNDS, MORE_ROUNDS, ENOUGH = 4, 6, 30
 PATIENCE = 100  # simulations without a new lowest energy after which a chain goes back to it
 RECORDED = 20  # accepted changes after which the critical chain is looked at again
 # A program that lacks a part of the register file has so many times that part more energy in the
@@ -234,10 +235,19 @@ def _key(schedule: Schedule) -> str:
 
 
 def _walk(
-    given: Schedule, judge: Judge, chain: Chain, seed: int, known: float, budget: int, number: int
+    given: Schedule,
+    judge: Judge,
+    chain: Chain,
+    seed: int,
+    known: float,
+    budget: int,
+    begin: float,
+    end: float,
 ) -> Chain:
-    """Take a chain through a round of the search."""
-    begin, end = number / ROUNDS, (number + 1) / ROUNDS
+    """Take a chain through a round of the search.
+
+    `begin`, `end`: of the round, in parts of the whole search.
+    """
 
     def temperature(spent: float) -> float:
         return HOT * math.pow(COLD / HOT, begin + spent * (end - begin))
@@ -253,13 +263,13 @@ def _weighed(chain: Chain, weight: float) -> Chain:
     return replace(chain, here=here)
 
 
-def _chosen(chains: Sequence[Chain], number: int) -> list[Chain]:
-    """Return the best chains for a round, in the first half of which half lack registers.
+def _chosen(chains: Sequence[Chain], number: int, rounds: int) -> list[Chain]:
+    """Return the best chains for a round; in the first half of the rounds half lack registers.
 
     `chains`: the best first.
     """
     count = max(2, len(chains) >> number)
-    if 2 * number >= ROUNDS:
+    if 2 * number >= rounds:
         return list(chains[:count])
     lacking = [chain for chain in chains if chain.here.lack][: count // 2]
     right = [chain for chain in chains if not chain.here.lack][: count - len(lacking)]
@@ -289,15 +299,16 @@ def anneal(
     `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
     """
-    most = max(1, simulations // ROUNDS)
-    chains = [Chain(n, point) for n, point in enumerate(points[:most])]
-    for number in range(ROUNDS):
-        weight = LACKS[0] * (LACKS[1] / LACKS[0]) ** (number / (ROUNDS - 1))
+    chains = [Chain(n, point) for n, point in enumerate(points[: max(1, simulations // ROUNDS)])]
+    rounds = MORE_ROUNDS if simulations >= MORE_ROUNDS * ENOUGH * len(chains) else ROUNDS
+    for number in range(rounds):
+        weight = LACKS[0] * 2 ** (math.log2(LACKS[1] / LACKS[0]) * number / (rounds - 1))
         chains = [_weighed(chain, weight) for chain in chains]
-        chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
-        budget = simulations // (ROUNDS * len(chosen))
+        chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number, rounds)
+        budget = simulations // (rounds * len(chosen))
+        of_search = number / rounds, (number + 1) / rounds
         known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])
-        arguments = [(given, judge, chain, seed, known, budget, number) for chain in chosen]
+        arguments = [(given, judge, chain, seed, known, budget, *of_search) for chain in chosen]
         if pool is None:
             taken = [_walk(*a) for a in arguments]
         else:
