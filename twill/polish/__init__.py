@@ -21,7 +21,7 @@ from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs, in_turn
 from twill.polish.judge import Judge
-from twill.polish.search import CONFIRMING, LAST, Point, anneal, best_of, looked_at
+from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, best_of, looked_at
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
@@ -185,7 +185,7 @@ class _Polishing:
             anneal(
                 self._given,
                 self._judge,
-                points,
+                points[: max(1, (simulations - few) // ROUNDS)],
                 known=math.inf if first is None else first.cost,
                 simulations=simulations - few,
                 seed=seed,

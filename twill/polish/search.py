@@ -27,13 +27,12 @@ CONFIRMING, LAST = 64, 200
 DRIFT = 0.0025  # part by which the interval may differ over more iterations
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
-# After each round chains are compared: more often where each has so many simulations in the first.
-ROUNDS, MORE_ROUNDS, ENOUGH = 4, 6, 30
+ROUNDS = 4  # after each, chains are compared
 PATIENCE = 100  # simulations without a new lowest energy after which a chain goes back to it
 RECORDED = 20  # accepted changes after which the critical chain is looked at again
-# A program that lacks a part of the register file has so many times that part more energy in the
-# first round and in the last one: a chain may pass through it, and does not end there.
-LACKS = (2.0, 16.0)
+# A program that lacks a part of the register file has so many times that part more energy in each
+# round: a chain may pass through it, and does not end there.
+LACKS = (2.0, 4.0, 8.0, 16.0)
 LOOKED_AT = 4  # programs of a walk that are looked at more closely, the lowest energies
 
 
@@ -235,19 +234,10 @@ def _key(schedule: Schedule) -> str:
 
 
 def _walk(
-    given: Schedule,
-    judge: Judge,
-    chain: Chain,
-    seed: int,
-    known: float,
-    budget: int,
-    begin: float,
-    end: float,
+    given: Schedule, judge: Judge, chain: Chain, seed: int, known: float, budget: int, number: int
 ) -> Chain:
-    """Take a chain through a round of the search.
-
-    `begin`, `end`: of the round, in parts of the whole search.
-    """
+    """Take a chain through a round of the search."""
+    begin, end = number / ROUNDS, (number + 1) / ROUNDS
 
     def temperature(spent: float) -> float:
         return HOT * math.pow(COLD / HOT, begin + spent * (end - begin))
@@ -263,13 +253,13 @@ def _weighed(chain: Chain, weight: float) -> Chain:
     return replace(chain, here=here)
 
 
-def _chosen(chains: Sequence[Chain], number: int, rounds: int) -> list[Chain]:
-    """Return the best chains for a round; in the first half of the rounds half lack registers.
+def _chosen(chains: Sequence[Chain], number: int) -> list[Chain]:
+    """Return the best chains for a round, in the first half of which half lack registers.
 
     `chains`: the best first.
     """
     count = max(2, len(chains) >> number)
-    if 2 * number >= rounds:
+    if 2 * number >= ROUNDS:
         return list(chains[:count])
     lacking = [chain for chain in chains if chain.here.lack][: count // 2]
     right = [chain for chain in chains if not chain.here.lack][: count - len(lacking)]
@@ -295,20 +285,17 @@ def anneal(
     After each round half as many chains go on, at least two, so that each gets more of the next
     (successive halving).
 
-    `points`: where chains may begin, the best first.
+    `points`: where chains begin.
     `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
     """
-    chains = [Chain(n, point) for n, point in enumerate(points[: max(1, simulations // ROUNDS)])]
-    rounds = MORE_ROUNDS if simulations >= MORE_ROUNDS * ENOUGH * len(chains) else ROUNDS
-    for number in range(rounds):
-        weight = LACKS[0] * 2 ** (math.log2(LACKS[1] / LACKS[0]) * number / (rounds - 1))
-        chains = [_weighed(chain, weight) for chain in chains]
-        chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number, rounds)
-        budget = simulations // (rounds * len(chosen))
-        of_search = number / rounds, (number + 1) / rounds
+    chains = [Chain(n, point) for n, point in enumerate(points)]
+    for number in range(ROUNDS):
+        chains = [_weighed(chain, LACKS[number]) for chain in chains]
+        chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
+        budget = simulations // (ROUNDS * len(chosen))
         known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])
-        arguments = [(given, judge, chain, seed, known, budget, *of_search) for chain in chosen]
+        arguments = [(given, judge, chain, seed, known, budget, number) for chain in chosen]
         if pool is None:
             taken = [_walk(*a) for a in arguments]
         else:
