@@ -205,9 +205,9 @@ class Races:
 
     def _lacking(self, access: _Done, clock: Clock, other: _Done, place: Cell) -> str | None:
         """Return what is missing between two accesses, None if they are in order."""
-        over = other.over
         if other.is_open:
             return "race"
+        over = other.over
         seen = over is not None and self._order.sees(clock, over)
         if not (seen or self._met(access, clock, other, place)):
             return "visibility" if over is not None and knows(clock, over) else "race"

@@ -291,6 +291,7 @@ class _Memory:
 
     def place(self, result: Allocation, *, exactly: bool) -> Conflict | None:
         """Add places for everything in this memory to a result, or return what does not fit."""
+        # Only the order of issue times counts: schedules that differ in little ask the same.
         ranks = {v: k for k, v in enumerate(sorted({e.buffer.start for e in self.entries}))}
         buffers = [replace(e.buffer, start=ranks[e.buffer.start]) for e in self.entries]
         placed = None

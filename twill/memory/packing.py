@@ -85,7 +85,7 @@ def pack(
     `capacity`: bytes or columns of the memory.
     `costs`: what it costs that a pair shares an address; heeded where that is easy.
     """
-    return _pack(tuple(buffers), apart, capacity, tuple((costs or {}).items()), exactly)
+    return _pack(tuple(buffers), apart, capacity, tuple((costs or {}).items()), exactly=exactly)
 
 
 @lru_cache(maxsize=KEPT)
@@ -94,7 +94,8 @@ def _pack(
     apart: Apart,
     capacity: int,
     costs: tuple[tuple[tuple[int, int], int], ...],
-    exactly: bool,  # noqa: FBT001 - a key of what is kept
+    *,
+    exactly: bool,
 ) -> Placed | None:
     if heaviest_clique(buffers, apart)[0] > 2 * capacity:
         return None
