@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 import twill
+import twill.polish as polishing
 from tests.support.commands import in_process
 from twill.lower.pipeline import Choices
-from twill.polish import EFFORTS, Interrupted, polish
+from twill.polish import EFFORTS, Interrupted, polish, search
 from twill.polish.candidates import Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
@@ -214,6 +216,26 @@ def test_what_is_issued_before_what_it_reads_is_no_candidate(layer_norm: twill.S
     assert programs.ordered(candidate)
     first = max(candidate.start)
     assert not programs.ordered(replace(candidate, start=tuple(first - t for t in candidate.start)))
+
+
+def test_a_large_loop_is_searched_again_from_the_best(
+    layer_norm: twill.Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[tuple[list[Point], int, list[Point]]] = []
+
+    def noted(
+        given: twill.Schedule, judge: Judge, points: list[Point], **options: Any
+    ) -> list[Point]:
+        found = search.anneal(given, judge, points, **options)
+        searches.append((points, options["simulations"], found))
+        return found
+
+    monkeypatch.setattr(polishing, "anneal", noted)
+    monkeypatch.setattr(polishing, "USUAL", 2)
+    polish(layer_norm, simulations=100)
+    (_, few, found), (again, more, _) = searches
+    assert (few, few + more) == (100 * 2**0.75 // 7**0.75 - 25, 75)
+    assert again == sorted(found, key=lambda point: point.energy)[: polishing.ANEW]
 
 
 @pytest.mark.slow

@@ -29,10 +29,12 @@ from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
-USUAL, FEWER = 20, 1.25  # with the power of how many times as large they are
+USUAL, FEWER = 20, 0.5  # with the power of how many times as large they are
+FIRST = 0.75  # with that power again fewer before chains begin anew from the best
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 # Programs that are looked at before it is seen whether one is at the bound, and by one worker.
 AT_A_TIME, TOGETHER = 16, 4
+ANEW = 4  # programs that it begins anew from
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
 CHAINS = 12  # programs that a search goes on from at first
 FAR = 1.1  # times the lowest energy from which on fewer or more groups are no reason to look at it
@@ -43,8 +45,11 @@ DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 def programs_of(effort: str, loop: Loop) -> int:
     """Return how many programs of a loop are simulated: fewer of more operations."""
-    larger = max(1.0, len(loop.operations) / USUAL)
-    return int(EFFORTS[effort] / larger**FEWER)
+    return int(EFFORTS[effort] / _larger(loop) ** FEWER)
+
+
+def _larger(loop: Loop) -> float:
+    return max(1.0, len(loop.operations) / USUAL)
 
 
 @dataclass(frozen=True)
@@ -182,16 +187,20 @@ class _Polishing:
             first = best_of(self._programs, self._judge, points)
             if self._tell([] if first is None else [first]):
                 return
-            anneal(
-                self._given,
-                self._judge,
-                points[: max(1, (simulations - few) // ROUNDS)],
-                known=math.inf if first is None else first.cost,
-                simulations=simulations - few,
-                seed=seed,
-                pool=pool,
-                report=self._tell,
-            )
+            spent = few
+            for until in (int(simulations / _larger(self._given.loop) ** FIRST), simulations):
+                if points and spent < until:
+                    points = anneal(
+                        self._given,
+                        self._judge,
+                        points[: max(1, (until - spent) // ROUNDS)],
+                        known=math.inf if self._best is None else self._best.cost,
+                        simulations=until - spent,
+                        seed=seed,
+                        pool=pool,
+                        report=self._tell,
+                    )[:ANEW]
+                    spent = until
 
     def polished(self, iterations: int, simulations: int, seed: int) -> Polished | None:
         """Return the best program, None if nothing runs; its promise is measured anew."""

@@ -277,10 +277,11 @@ def anneal(
     seed: int = 0,
     pool: Executor | None = None,
     report: Callable[[Sequence[Point]], bool],
-) -> None:
+) -> list[Point]:
     """Search from several programs, and report the best of each chain after each round.
 
-    It ends where `report` says that nothing can be better.
+    It ends where `report` says that nothing can be better, and returns where else one can go on
+    from: where chains are, the best first; nothing if it ended.
 
     After each round half as many chains go on, at least two, so that each gets more of the next
     (successive halving).
@@ -302,4 +303,6 @@ def anneal(
             taken = list(pool.map(_walk, *zip(*arguments, strict=True)))
         chains = [chain for chain in chains if chain not in chosen] + taken
         if report([chain.best for chain in chains if chain.best is not None]):
-            break
+            return []
+    chains = [_weighed(chain, LACKS[-1]) for chain in chains]
+    return [chain.here for chain in sorted(chains, key=lambda chain: chain.worth)]
