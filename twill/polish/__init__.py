@@ -21,7 +21,7 @@ from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs, in_turn
 from twill.polish.judge import Judge
-from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, best_of, looked_at
+from twill.polish.search import CONFIRMING, LAST, Point, anneal, best_of, looked_at
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
@@ -30,11 +30,11 @@ from twill.sim.engine.work import works
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
 USUAL, FEWER = 20, 0.5  # with the power of how many times as large they are
-FIRST = 0.75  # with that power again fewer before chains begin anew from the best
+FIRST = 0.75  # with that power fewer of these are for the first search
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 # Programs that are looked at before it is seen whether one is at the bound, and by one worker.
 AT_A_TIME, TOGETHER = 16, 4
-ANEW = 4  # programs that it begins anew from
+ANEW = 4  # programs that the second search begins from
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
 CHAINS = 12  # programs that a search goes on from at first
 FAR = 1.1  # times the lowest energy from which on fewer or more groups are no reason to look at it
@@ -193,7 +193,7 @@ class _Polishing:
                     points = anneal(
                         self._given,
                         self._judge,
-                        points[: max(1, (until - spent) // ROUNDS)],
+                        points,
                         known=math.inf if self._best is None else self._best.cost,
                         simulations=until - spent,
                         seed=seed,

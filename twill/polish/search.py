@@ -280,17 +280,17 @@ def anneal(
 ) -> list[Point]:
     """Search from several programs, and report the best of each chain after each round.
 
-    It ends where `report` says that nothing can be better, and returns where else one can go on
-    from: where chains are, the best first; nothing if it ended.
+    It ends where `report` says that nothing can be better. Returns where chains are, the best
+    first, for another search to go on from; nothing if it ended.
 
     After each round half as many chains go on, at least two, so that each gets more of the next
     (successive halving).
 
-    `points`: where chains begin.
+    `points`: where chains may begin, the best first.
     `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
     """
-    chains = [Chain(n, point) for n, point in enumerate(points)]
+    chains = [Chain(n, point) for n, point in enumerate(points[: max(1, simulations // ROUNDS)])]
     for number in range(ROUNDS):
         chains = [_weighed(chain, LACKS[number]) for chain in chains]
         chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
