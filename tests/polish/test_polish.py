@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import pickle
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -236,6 +238,49 @@ def test_a_large_loop_is_searched_again_from_the_best(
     (_, few, found), (again, more, _) = searches
     assert (few, few + more) == (100 * 2**0.75 // 7**0.75 - 25, 75)
     assert again == sorted(found, key=lambda point: point.energy)[: polishing.ANEW]
+
+
+class Elsewhere(Executor):
+    """Runs each call with copies of what is given to it, as if in a process that it is new to."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        there, given = _sent((fn, args))
+        done.set_result(_sent(there(*given, **kwargs)))
+        return done
+
+
+def _sent(what: Any) -> Any:
+    return pickle.loads(pickle.dumps(what))  # noqa: S301 - made here
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
+    layer_norm: twill.Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that a chain knows in a round goes along with it."""
+    programs, interval = of(layer_norm)
+    candidate = programs.candidate(interval, layer_norm.start)
+    judge = Judge((Conditions(),))
+    points = looked_at(layer_norm, judge, [Point(candidate, math.inf)], exact=True) * 2
+    monkeypatch.setattr(search, "RECORDED", 2)  # so that parts end between two looks
+
+    def found(part: int, pool: Executor | None) -> list[Point]:
+        monkeypatch.setattr(search, "PART", part)
+        return search.anneal(
+            layer_norm,
+            judge,
+            points,
+            known=math.inf,
+            simulations=64,
+            pool=pool,
+            report=lambda _: False,
+        )
+
+    whole = found(64, None)
+    assert found(3, Elsewhere()) == whole
+    assert len({point.energy for point in (*points, *whole)}) > 1
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ USUAL, FEWER = 20, 0.5  # with the power of how many times as large they are
 FIRST = 0.75  # with that power fewer of these are for the first search
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 # Programs that are looked at before it is seen whether one is at the bound, and by one worker.
-AT_A_TIME, TOGETHER = 16, 4
+AT_A_TIME, TOGETHER = 16, 2
 ANEW = 4  # programs that the second search begins from
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
 CHAINS = 12  # programs that a search goes on from at first
@@ -143,6 +143,7 @@ def polish(
     try:
         with local(jobs) as pool:
             search.run(simulations, seed, pool)
+            found = search.polished(LAST, simulations, seed, pool)
     except BrokenExecutor:
         raise WorkerError(
             "a worker process died, perhaps for want of memory; try fewer --jobs"
@@ -152,7 +153,6 @@ def polish(
         if found is None:
             raise
         raise Interrupted(found) from None
-    found = search.polished(LAST, simulations, seed)
     if found is None:
         raise RefusedError(f"{schedule.name}: no program of it runs", Refusal())
     return found
@@ -202,7 +202,9 @@ class _Polishing:
                     )[:ANEW]
                     spent = until
 
-    def polished(self, iterations: int, simulations: int, seed: int) -> Polished | None:
+    def polished(
+        self, iterations: int, simulations: int, seed: int, pool: Executor | None = None
+    ) -> Polished | None:
         """Return the best program, None if nothing runs; its promise is measured anew."""
         best, given = self._best, self._given_cycles
         schedule, origin = self._given, ""
@@ -214,7 +216,7 @@ class _Polishing:
             simulations = 0
         with suppress(RefusedError):  # then no kernel can be made of it
             schedule = prepared(schedule)
-        promised = self._promised(schedule, iterations, simulations, seed)
+        promised = self._promised(schedule, iterations, simulations, seed, pool)
         return Polished(promised, self._given, given, origin, self._others(origin))
 
     def _others(self, origin: str) -> tuple[Other, ...]:
@@ -258,12 +260,11 @@ class _Polishing:
         No more are looked at once the bound is met.
         """
         found: list[Point] = []
-        simulated = 0
         left = iter(candidates)
-        while simulated < most and (few := list(islice(left, min(AT_A_TIME, most - simulated)))):
+        while len(found) < most and (few := list(islice(left, AT_A_TIME))):
             some = [Point(candidate, math.inf, origin=said) for said, candidate in few]
-            estimated = self._looked_at(some, pool, exact=False)
-            found, simulated = found + estimated, simulated + len(estimated)
+            estimated = self._looked_at(some, pool, exact=False)[: most - len(found)]
+            found += estimated
             exactly = self._looked_at(list(filter(self._meets, estimated)), pool, exact=True)
             if met := [point for point in exactly if self._meets(point)]:
                 return met
@@ -302,16 +303,24 @@ class _Polishing:
         return least <= self._bound.cycles
 
     def _promised(
-        self, schedule: Schedule, iterations: int, simulations: int, seed: int
+        self,
+        schedule: Schedule,
+        iterations: int,
+        simulations: int,
+        seed: int,
+        pool: Executor | None,
     ) -> Schedule:
         """Return a schedule with what is promised of it, measured over some iterations."""
+        conditions = self._judge.conditions
+        measure = partial(self._judge.measured, schedule, iterations=iterations)
+        intervals = map(measure, conditions) if pool is None else pool.map(measure, conditions)
         measured = tuple(
             Measured(
-                warp_scheduler=conditions.warp_scheduler,
-                latency=conditions.latency_text,
-                interval_cycles=self._judge.measured(schedule, conditions, iterations),
+                warp_scheduler=one.warp_scheduler,
+                latency=one.latency_text,
+                interval_cycles=interval,
             )
-            for conditions in self._judge.conditions
+            for one, interval in zip(conditions, intervals, strict=True)
         )
         promise = Promise(
             interval_cycles=measured[0].interval_cycles,

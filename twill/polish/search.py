@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
@@ -33,6 +33,7 @@ RECORDED = 20  # accepted changes after which the critical chain is looked at ag
 # A program that lacks a part of the register file has so many times that part more energy in each
 # round: a chain may pass through it, and does not end there.
 LACKS = (2.0, 4.0, 8.0, 16.0)
+PART = 20  # simulations after which another worker may go on with a chain
 LOOKED_AT = 4  # programs of a walk that are looked at more closely, the lowest energies
 
 
@@ -90,73 +91,90 @@ class Chain:
 
 
 class Walk:
-    """Takes a chain so many simulations further.
+    """Takes a chain through a round, a part at a time, each in whatever process.
 
     `known`: the least cost of what was confirmed before.
+    `budget`: programs that it simulates in this round.
     """
 
-    def __init__(
-        self, programs: Programs, judge: Judge, chain: Chain, seed: int, known: float
-    ) -> None:
-        self._programs, self._judge, self._chain = programs, judge, chain
-        self._least = known
+    def __init__(self, chain: Chain, number: int, seed: int, known: float, budget: int) -> None:
+        self.chain = chain
+        self.ended = False
+        self._number, self._least, self._budget = number, known, budget
         of_chain = f"{seed} {chain.number} {chain.simulations}"
         self._random = Random(of_chain)  # noqa: S311 - no secret
-        self._moves = Moves(programs, self._random)
+        self._here = self._lowest = chain.here
+        self._low = [chain.here]
+        self._critical: Mapping[int, float] = {}
         self._known: dict[str, float | None] = {}
-        self._simulations = 0
+        self._since, self._accepted = 0, RECORDED
+        self._simulations = self._proposals = 0
 
-    def on(self, budget: int, temperature: Callable[[float], float]) -> Chain:
-        """Return the chain after `budget` simulations more.
-
-        `temperature`: by the part of the budget that is spent, as part of the interval.
-        """
-        here = lowest = self._chain.here
-        low = [here]
-        since, accepted, proposals = 0, RECORDED, 0
-        while self._simulations < budget and proposals < 50 * budget:
-            proposals += 1
-            if accepted >= RECORDED:
-                self._look(here)
-                accepted = 0
-            proposed = self._moves.propose(here.candidate)
-            if proposed is None:
-                continue
-            heat = temperature(self._simulations / budget) * here.energy
-            most = here.energy - heat * math.log(1 - self._random.random())
-            found = self._simulated(replace(here, candidate=proposed), most)
-            since += 1
-            if found is not None and found.energy <= most:
-                accepted += 1
-                here = found
-                if found.energy < BETTER * lowest.energy:
-                    lowest, since = found, 0
-                    low.append(found)
-            if since > PATIENCE:
-                here, since = lowest, 0
-        best = self._best_of([point for point in low if point.energy < self._least])
-        if best is None and lowest.energy < self._least and not lowest.lack:
-            here = self._chain.best or here
-        return replace(
-            self._chain,
-            here=here,
-            best=best or self._chain.best,
-            simulations=self._chain.simulations + self._simulations,
-        )
-
-    def _look(self, point: Point) -> None:
-        """Look at what is on the critical chain."""
-        try:
-            critical = self._judge.critical(self._programs.with_lack(point.candidate)[0])
-        except TwillError:
+    def on(self, programs: Programs, judge: Judge) -> None:
+        """Look at a part of the programs; once these are spent, confirm what was found."""
+        if self._spent:
+            self._end(programs, judge)
             return
-        index = self._programs.problem.index
-        self._moves.critical = {index[name]: cycles for name, cycles in critical.items()}
+        moves = Moves(programs, self._random)
+        moves.critical = self._critical
+        until = self._simulations + PART
+        while self._simulations < until and not self._spent:
+            self._step(programs, judge, moves)
+        self._critical = moves.critical
 
-    def _simulated(self, point: Point, most: float) -> Point | None:
+    @property
+    def _spent(self) -> bool:
+        return self._simulations >= self._budget or self._proposals >= 50 * self._budget
+
+    def _step(self, programs: Programs, judge: Judge, moves: Moves) -> None:
+        """Look at one change."""
+        here = self._here
+        self._proposals += 1
+        if self._accepted >= RECORDED:
+            _look(programs, judge, moves, here)
+            self._accepted = 0
+        proposed = moves.propose(here.candidate)
+        if proposed is None:
+            return
+        most = here.energy - self._heat() * math.log(1 - self._random.random())
+        found = self._simulated(programs, judge, replace(here, candidate=proposed), most)
+        self._since += 1
+        if found is not None and found.energy <= most:
+            self._accepted += 1
+            self._here = found
+            if found.energy < BETTER * self._lowest.energy:
+                self._lowest, self._since = found, 0
+                self._low.append(found)
+        if self._since > PATIENCE:
+            self._here, self._since = self._lowest, 0
+
+    def _heat(self) -> float:
+        """Return the temperature, in cycles."""
+        spent = (self._number + self._simulations / self._budget) / ROUNDS
+        return HOT * math.pow(COLD / HOT, spent) * self._here.energy
+
+    def _end(self, programs: Programs, judge: Judge) -> None:
+        """Confirm the best that was found, and say where the chain is."""
+        chain, here, lowest = self.chain, self._here, self._lowest
+        low = [point for point in self._low if point.energy < self._least]
+        limit = math.inf if chain.best is None else BETTER * chain.best.cost
+        best = best_of(programs, judge, low, limit)
+        if best is None and lowest.energy < self._least and not lowest.lack:
+            here = chain.best or here
+        self.chain = replace(
+            chain,
+            here=here,
+            best=best or chain.best,
+            simulations=chain.simulations + self._simulations,
+        )
+        self.ended = True
+
+    def _simulated(
+        self, programs: Programs, judge: Judge, point: Point, most: float
+    ) -> Point | None:
         """Return a program with its energy, None if it has none or more than what is wanted."""
         try:
-            schedule, lack = self._programs.with_lack(point.candidate)
+            schedule, lack = programs.with_lack(point.candidate)
         except TwillError:
             return None
         key, more = _key(schedule), 1 + point.weight * lack
@@ -166,16 +184,20 @@ class Walk:
             found = None
             self._simulations += 1
             with suppress(TwillError):
-                found = self._judge.energy(schedule, most / more)
-            if found is not None or most >= self._chain.here.energy:
+                found = judge.energy(schedule, most / more)
+            if found is not None or most >= self.chain.here.energy:
                 self._known[key] = found
         return None if found is None else replace(point, cycles=found, lack=lack)
 
-    def _best_of(self, points: Sequence[Point]) -> Point | None:
-        """Return the best of some programs if it is better than the chain's and correct."""
-        best = self._chain.best
-        limit = math.inf if best is None else BETTER * best.cost
-        return best_of(self._programs, self._judge, points, limit)
+
+def _look(programs: Programs, judge: Judge, moves: Moves, point: Point) -> None:
+    """Look at what is on the critical chain of a program."""
+    try:
+        critical = judge.critical(programs.with_lack(point.candidate)[0])
+    except TwillError:
+        return
+    index = programs.problem.index
+    moves.critical = {index[name]: cycles for name, cycles in critical.items()}
 
 
 def looked_at(
@@ -233,16 +255,31 @@ def _key(schedule: Schedule) -> str:
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
-def _walk(
-    given: Schedule, judge: Judge, chain: Chain, seed: int, known: float, budget: int, number: int
-) -> Chain:
-    """Take a chain through a round of the search."""
-    begin, end = number / ROUNDS, (number + 1) / ROUNDS
+def _further(given: Schedule, judge: Judge, walk: Walk) -> Walk:
+    walk.on(Programs(given), judge)
+    return walk
 
-    def temperature(spent: float) -> float:
-        return HOT * math.pow(COLD / HOT, begin + spent * (end - begin))
 
-    return Walk(Programs(given), judge, chain, seed, known).on(budget, temperature)
+def _walked(
+    given: Schedule, judge: Judge, walks: Sequence[Walk], pool: Executor | None
+) -> list[Chain]:
+    """Return chains after a round: whoever is free takes the next part of one."""
+    if pool is None:
+        programs = Programs(given)
+        for walk in walks:
+            while not walk.ended:
+                walk.on(programs, judge)
+        return [walk.chain for walk in walks]
+    begun = {pool.submit(_further, given, judge, walk): n for n, walk in enumerate(walks)}
+    taken: dict[int, Chain] = {}
+    while begun:
+        for future in wait(begun, return_when=FIRST_COMPLETED).done:
+            n, walk = begun.pop(future), future.result()
+            if walk.ended:
+                taken[n] = walk.chain
+            else:
+                begun[pool.submit(_further, given, judge, walk)] = n
+    return [taken[n] for n in range(len(walks))]
 
 
 def _weighed(chain: Chain, weight: float) -> Chain:
@@ -296,11 +333,8 @@ def anneal(
         chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
         budget = simulations // (ROUNDS * len(chosen))
         known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])
-        arguments = [(given, judge, chain, seed, known, budget, number) for chain in chosen]
-        if pool is None:
-            taken = [_walk(*a) for a in arguments]
-        else:
-            taken = list(pool.map(_walk, *zip(*arguments, strict=True)))
+        walks = [Walk(chain, number, seed, known, budget) for chain in chosen]
+        taken = _walked(given, judge, walks, pool)
         chains = [chain for chain in chains if chain not in chosen] + taken
         if report([chain.best for chain in chains if chain.best is not None]):
             return []
