@@ -2,8 +2,10 @@
 
 A tool for who maintains them: ``python -m twill.traces.make_orders`` writes the packaged files,
 ``--check`` only compares. Orders are those of github.com/Dao-AILab/flash-attention at 0251105:
-hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp and flash_attn/cute/flash_fwd_sm100.py; and that of
-Triton 3.9.0, which is read from its IR.
+hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp and flash_attn/cute/flash_fwd_sm100.py; of
+github.com/facebookexperimental/triton, in third_party/tlx/tutorials: blackwell-fa-ws-persistent
+at 342060c, blackwell-fa-ws-pipelined at 7665e95, blackwell-fa-ws-pipelined-persistent at 9df3f05;
+and that of Triton 3.9.0, which is read from its IR.
 """
 
 from __future__ import annotations
@@ -280,18 +282,8 @@ def flash_attention_4_order(*, rescaling: bool = False) -> Document:
     Keys and values share a ring of three slots, as with one block of the kernel; a product waits
     for three quarters of its factor, and for the last quarter when it comes to it.
     """
-    ring, queries = 32 * 1024, 64 * 1024
     name = "fa4_forward" + ("_rescaling" if rescaling else "")
-    columns = (
-        *(("S", "", 0), ("T", "_a", 64), ("T", "_b", 112)),
-        *(("X", "", 256), ("O", "_a", 256), ("O", "", 256)),
-    )
-    loads = [
-        {"do": "wait", "barrier": "V.empty", "distance": 2},
-        "K",
-        {"do": "wait", "barrier": "K.empty", "distance": 1},
-        "V",
-    ]
+    columns = {"S{}": 0, "T{}_a": 64, "T{}_b": 112, "X{}": 256, "O{}_a": 256, "O{}": 256}
     products = [_later("O0_a"), _later("O0"), "S0", _later("O1_a"), _later("O1"), "S1"]
     return HEADER | {
         "name": name,
@@ -300,23 +292,43 @@ def flash_attention_4_order(*, rescaling: bool = False) -> Document:
         "machine": "blackwell_b200",
         "loop": name,
         "groups": [
-            _group("load", 1, loads, variable_latency=True),
+            _loading("K", "V"),
             _group("mma", 1, products),
             *(_group(f"softmax{i}", 4, _softmax_4(i), registers=176) for i in range(2)),
             _group("correction", 4, ["X0", "X1"], registers=88),
         ],
-        "buffers": [
-            *(
-                {"value": value, "slots": 3, "addresses": [queries + ring * s for s in slots]}
-                for value, slots in (("K", (0, 2, 1)), ("V", (1, 0, 2)))
-            ),
-            *(
-                {"value": f"{value}{i}{part}", "slots": 1, "addresses": [column + 128 * i]}
-                for value, part, column in columns
-                for i in range(2)
-            ),
-        ],
+        "buffers": _buffers("K", "V", columns),
     }
+
+
+def _loading(keys: str, values: str) -> Document:
+    """Return the group that loads both into one ring of three slots."""
+    body = [
+        {"do": "wait", "barrier": f"{values}.empty", "distance": 2},
+        keys,
+        {"do": "wait", "barrier": f"{keys}.empty", "distance": 1},
+        values,
+    ]
+    return _group("load", 1, body, variable_latency=True)
+
+
+def _buffers(keys: str, values: str, columns: dict[str, int]) -> list[Document]:
+    """Return where the ring lies, behind two tiles of queries, and what is in tensor memory.
+
+    `columns`: where the values of the first tile are, by their names without its number.
+    """
+    ring, queries = 32 * 1024, 64 * 1024
+    return [
+        *(
+            {"value": value, "slots": 3, "addresses": [queries + ring * s for s in slots]}
+            for value, slots in ((keys, (0, 2, 1)), (values, (1, 0, 2)))
+        ),
+        *(
+            {"value": value.format(i), "slots": 1, "addresses": [column + 128 * i]}
+            for value, column in columns.items()
+            for i in range(2)
+        ),
+    ]
 
 
 def _softmax_4(i: int) -> list[Any]:
@@ -327,6 +339,37 @@ def _softmax_4(i: int) -> list[Any]:
     sums[-1] = f"l{i}"
     later = [_interleaved(*parts[f], f"C{i}_{f - 1}") for f in (1, 2, 3)]
     return [*beginning, parts[0][0], *later, f"T{i}_a", f"C{i}_3", f"T{i}_b", *sums]
+
+
+def tlx_order(*, pipelined: bool) -> Document:
+    """Return the order of TLX's tutorials of attention forward on Blackwell.
+
+    Their softmax is given 152 registers, for which ptxas has to interleave what their source says
+    one after the other, as it is here; so no number is given.
+
+    `pipelined`: whether the second product of one tile comes between the first ones of the next
+    iteration.
+    """
+    columns = {"s{}.mma": 0, "o{}.tmem_store": 64, "o{}.tmem_store2": 256, "o{}": 256}
+    products: list[Any] = ["s0.mma", "s1.mma", "o0", "o1"]
+    if pipelined:
+        products = ["s0.mma", _later("o1"), "s1.mma", "o0"]
+    softmax = "s{} n{}.reduce n{}.mul n{} a{}.sub a{} p{}.fma p{} l{}.reduce o{}.cast "
+    softmax += "o{}.tmem_store l{}"
+    how = "second products a tile later" if pipelined else "products in the order of the loop"
+    return HEADER | {
+        "name": "tlx_forward" + ("_pipelined" if pipelined else ""),
+        "description": f"Attention forward as TLX's tutorials write it for Blackwell, {how}",
+        "machine": "blackwell_b200",
+        "loop": "fa_fwd_blackwell",
+        "groups": [
+            _loading("k", "v"),
+            _group("mma", 1, products),
+            *(_group(f"softmax{i}", 4, softmax.replace("{}", f"{i}").split()) for i in range(2)),
+            _group("correction", 4, ["o0.tmem_store2", "o1.tmem_store2"]),
+        ],
+        "buffers": _buffers("k", "v", columns),
+    }
 
 
 def triton_order() -> Document:
@@ -383,6 +426,7 @@ def documents() -> dict[str, str]:
     ]
     orders += [flash_attention_3_order(k, fragments=parts, hoisted=True) for k, parts in ways]
     orders += [flash_attention_4_order(rescaling=rescaling) for rescaling in (False, True)]
+    orders += [tlx_order(pipelined=pipelined) for pipelined in (False, True)]
     orders.append(triton_order())
     found = {f"loops/{loop.name}.json": loop.to_json() for loop in loops}
     for order in orders:

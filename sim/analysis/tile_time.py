@@ -37,8 +37,9 @@ class TileTime:
     waiting: float  # of the loop, until anything but loads starts
     loop: float
     epilogue: float
+    aside: float  # of the epilogue, for which the next tile need not wait
     stores: float
-    hidden: float  # of prologue, waiting and stores, behind the neighbours' loops
+    hidden: float  # of prologue, waiting, what is aside, and stores, behind the neighbours' loops
 
     @property
     def cycles(self) -> float:
@@ -49,9 +50,9 @@ class TileTime:
     def hidden_by_cause(self) -> dict[str, float]:
         """What is hidden, in proportion to what there is."""
         fill = self.prologue + self.waiting
-        around = fill + self.stores
+        around = fill + self.aside + self.stores
         part = self.hidden / around if around else 0.0
-        return {"fill": fill * part, "epilogue": self.stores * part}
+        return {"fill": fill * part, "epilogue": (self.aside + self.stores) * part}
 
     def spent(self, work: float, interval: float) -> dict[str, float]:
         """Return the same cycles by cause.
@@ -78,28 +79,32 @@ class Pace:
     ) -> None:
         self.schedule, self.conditions = schedule, conditions
         self._simulated = cache(self._run)
+        self._touching = _updating(schedule.loop)
         self.interval = self._steady() if interval is None else interval
 
-    def cycles(self, iterations: int) -> tuple[float, float]:
-        """Return the cycles of the loop, and those of them that neighbours can hide.
+    def cycles(self, iterations: int) -> tuple[float, float, float]:
+        """Return the cycles of the loop, and two parts of them that neighbours can hide.
 
-        That is until anything but loads starts, but no more than the loop takes beyond its steady
-        pace: what is busy all the time does nothing ahead.
+        That is until anything but loads starts, and from then on until accumulators in tensor
+        memory are touched, which others may read until then; together no more than the loop takes
+        beyond its steady pace: what is busy all the time does nothing ahead.
         """
         least, *longer = SIMULATED
         known = max([min(iterations, least), *(n for n in longer if n <= iterations)])
-        finished, _, waiting = self._simulated(known)
+        finished, _, waiting, untouched = self._simulated(known)
         total = max(finished) + (iterations - known) * self.interval
-        return total, max(0.0, min(waiting, total - iterations * self.interval))
+        beyond = max(0.0, total - iterations * self.interval)
+        waiting = min(waiting, beyond)
+        return total, waiting, min(untouched, beyond - waiting)
 
     def _steady(self) -> float:
-        finished, in_flight, _ = self._simulated(SIMULATED[-1])
+        finished, in_flight, *_ = self._simulated(SIMULATED[-1])
         slots = max((storage.slots for storage in self.schedule.storage), default=0)
         steady = steady_state(finished, self.schedule.stages or in_flight, fill=slots)
         assert steady is not None  # 64 iterations are enough to see one
         return float(steady.interval)
 
-    def _run(self, iterations: int) -> tuple[list[float], int, float]:
+    def _run(self, iterations: int) -> tuple[list[float], int, float, float]:
         schedule = self.schedule
         loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
         recording = Recording()
@@ -107,7 +112,18 @@ class Pace:
         sm = StreamingMultiprocessor(schedule, conditions, (recording,))
         sm.run()
         computing = [start for (name, _), start in recording.starts.items() if name not in loads]
-        return sm.finished_at, sm.in_flight, min([*computing, max(sm.finished_at)])
+        waiting = min([*computing, max(sm.finished_at)])
+        touched = min((recording.starts[name, 0] for name in self._touching), default=waiting)
+        return sm.finished_at, sm.in_flight, waiting, touched - waiting
+
+
+def _updating(loop: Loop) -> set[str]:
+    """Return the products and updates of accumulators in tensor memory."""
+    found = {o.name for o in accumulators(loop) if o.result and o.result.memory == "tmem"}
+    in_place = [d for d in loop.dependences if d.in_place]
+    while more := {d.producer for d in in_place if d.consumer in found} - found:
+        found |= more
+    return found
 
 
 class Ends:
@@ -120,6 +136,8 @@ class Ends:
     ----------
     prologue, epilogue, stores : float
         Cycles of the loads before, of the longest group's work behind, of its stores.
+    in_registers : bool
+        Whether accumulators are held there, so that their groups end a tile before the next one.
     not_costed : list of str
         What the machine has no rule for.
     """
@@ -135,6 +153,7 @@ class Ends:
         self._machine, self._partial = machine, partial
         self.not_costed: list[str] = []
         summed = accumulators(loop)
+        self.in_registers = not _updating(loop)
         loaded = [i for i in loop.invariants if i.tile.memory in ("smem", "tmem")]
         self.prologue = sum(self._transfer("load", i.name, result=i.tile) for i in loaded)
         ends: dict[str, float] = defaultdict(float)

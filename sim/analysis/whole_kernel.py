@@ -238,12 +238,19 @@ class WholeKernel:
         )
 
     def _tile(self, iterations: int) -> TileTime:
-        loop, waiting = self._pace.cycles(iterations)
+        loop, waiting, untouched = self._pace.cycles(iterations)
         ends = self._ends
-        around = ends.prologue + waiting + ends.stores
-        hidden = min(around, loop) if self._persistent else 0.0
+        aside = min(ends.epilogue, untouched)
+        around = ends.prologue + waiting + aside + ends.stores
         return TileTime(
-            iterations, ends.prologue, waiting, loop, ends.epilogue, ends.stores, hidden
+            iterations=iterations,
+            prologue=ends.prologue,
+            waiting=waiting,
+            loop=loop,
+            epilogue=ends.epilogue,
+            aside=aside,
+            stores=ends.stores,
+            hidden=min(around, loop) if self._persistent else 0.0,
         )
 
 
@@ -297,5 +304,6 @@ def least_microseconds(
     # Of uniform tiles the SM that has most; of others at least the mean.
     turns = most * problem.iterations if len(problem.trips) == 1 else iterations / every
     around = (ends.prologue + ends.stores) * (1 if persistent else most)
-    cycles = turns * interval + most * ends.epilogue + around
+    around += ends.epilogue * (most if ends.in_registers or not persistent else 1)
+    cycles = turns * interval + around
     return (cycles + _launch(machine, mhz)) / mhz

@@ -14,9 +14,15 @@ from twill.frontends.schedules import load_schedule
 from twill.lower.baselines import sequential
 from twill.sim.analysis import clock_of
 from twill.sim.analysis.problems import Problem, attention, product
-from twill.sim.analysis.whole_kernel import kernel, parse_sequences
+from twill.sim.analysis.whole_kernel import (
+    WholeKernel,
+    kernel,
+    least_microseconds,
+    parse_sequences,
+)
 from twill.sim.engine import Conditions
-from twill.sim.execute import run
+from twill.sim.engine.record import Recording
+from twill.sim.execute import run, simulate
 
 LAUNCH = 2.1  # us, of hopper_h100
 
@@ -116,16 +122,59 @@ def test_the_longest_tiles_come_first() -> None:
 
 @pytest.mark.parametrize("persistent", [True, False])
 @pytest.mark.parametrize("causal", [True, False])
-def test_shares_are_all_of_the_time(persistent: bool, causal: bool) -> None:
-    schedule = load_schedule("fa3_forward_128x176")
+@pytest.mark.parametrize(
+    # SMs, FLOP of one in a clock, clock
+    ("name", "peak"),
+    [
+        ("fa3_forward_128x176", 132 * 4096 * 1830 / 1e6),
+        ("tlx_forward_pipelined", 148 * 8192 * 1850 / 1e6),
+    ],
+)
+def test_shares_are_all_of_the_time(name: str, peak: float, persistent: bool, causal: bool) -> None:
+    schedule = load_schedule(name)
     problems = [attention(schedule.loop, n, 4096, 16, causal=causal) for n in (512, 4096)]
     for estimate in kernel(schedule, problems, persistent=persistent).estimates:
         shares = estimate.shares.model_dump()
         assert sum(shares.values()) == pytest.approx(1)
         assert min(shares.values()) >= -1e-9
-        # 132 SMs with 4096 FLOP a clock.
-        peak = 132 * 4096 * 1830 / 1e6
         assert shares["products"] == pytest.approx(estimate.tflops / peak)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "first_use"),
+    [("fa3_forward_128x176", 128, None), ("tlx_forward_pipelined", 256, "o0.tmem_store2")],
+)
+def test_accumulators_in_tensor_memory_are_read_while_the_next_tile_begins(
+    name: str, rows: int, first_use: str | None
+) -> None:
+    """Whoever rescales them has nothing else to do until then; registers are their group's own."""
+    schedule = load_schedule(name)
+    (estimate,) = kernel(schedule, problems(schedule, 2048)).estimates
+    recording = Recording()
+    simulate(schedule, Conditions(iterations=16), recording)
+    first = {operation: start for (operation, n), start in recording.starts.items() if n == 0}
+    loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
+    begun = min(start for operation, start in first.items() if operation not in loads)
+    read = 0 if first_use is None else first[first_use] - begun
+    stored = rows * 128 * 2 / 64  # 128 columns in halves, 64 bytes a cycle
+    assert estimate.overlapped_cycles == estimate.prologue_cycles + begun + read + stored
+    assert (read > 1000) == (first_use is not None)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+@pytest.mark.parametrize(
+    "name", ["fa3_forward_128x176", "fa4_forward", "tlx_forward", "triton_attention_forward"]
+)
+def test_no_estimate_is_below_what_tuning_takes_for_the_least(name: str, persistent: bool) -> None:
+    schedule = load_schedule(name)
+    whole = WholeKernel(schedule, persistent=persistent)
+    interval = run(schedule).measured_interval_cycles
+    assert interval is not None
+    for problem in problems(schedule, 1024, 4096):
+        least = least_microseconds(
+            schedule.loop, schedule.machine, problem, interval, persistent=persistent
+        )
+        assert least <= whole.time(problem).microseconds
 
 
 def test_each_cause_is_seen_where_it_is(gemm: Schedule) -> None:

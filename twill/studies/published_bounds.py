@@ -60,6 +60,7 @@ class Series(Part):
     source: str
     machine: str
     loop: str
+    program: str | None = None
     units: tuple[str, ...] | None = Field(None, strict=False)
     because: str = ""
     clock: float | None = None

@@ -101,8 +101,9 @@ def curves(report: Report = silent) -> list[Curve]:
         if series.heads is not None:
             report(f"{series.kernel}, {series.what}")
             persistent = series.persistent is not False
-            kernel = kernels(PROGRAMS[series.loop], persistent or series.sharing > 1)
-            found.append(_curve(series, PROGRAMS[series.loop], kernel, persistent=persistent))
+            program = series.program or PROGRAMS[series.loop]
+            kernel = kernels(program, persistent or series.sharing > 1)
+            found.append(_curve(series, program, kernel, persistent=persistent))
     return found
 
 
