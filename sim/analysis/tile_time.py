@@ -136,8 +136,6 @@ class Ends:
     ----------
     prologue, epilogue, stores : float
         Cycles of the loads before, of the longest group's work behind, of its stores.
-    in_registers : bool
-        Whether accumulators are held there, so that their groups end a tile before the next one.
     not_costed : list of str
         What the machine has no rule for.
     """
@@ -153,7 +151,6 @@ class Ends:
         self._machine, self._partial = machine, partial
         self.not_costed: list[str] = []
         summed = accumulators(loop)
-        self.in_registers = not _updating(loop)
         loaded = [i for i in loop.invariants if i.tile.memory in ("smem", "tmem")]
         self.prologue = sum(self._transfer("load", i.name, result=i.tile) for i in loaded)
         ends: dict[str, float] = defaultdict(float)

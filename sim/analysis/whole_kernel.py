@@ -304,6 +304,5 @@ def least_microseconds(
     # Of uniform tiles the SM that has most; of others at least the mean.
     turns = most * problem.iterations if len(problem.trips) == 1 else iterations / every
     around = (ends.prologue + ends.stores) * (1 if persistent else most)
-    around += ends.epilogue * (most if ends.in_registers or not persistent else 1)
-    cycles = turns * interval + around
+    cycles = turns * interval + most * ends.epilogue + around
     return (cycles + _launch(machine, mhz)) / mhz
