@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import chain, zip_longest
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.promise import Measured, Promise
@@ -32,8 +33,9 @@ EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
 USUAL, FEWER = 20, 0.5  # with the power of how many times as large they are
 FIRST = 0.75  # with that power fewer of these are for the first search
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
-# Programs that are looked at before it is seen whether one is at the bound, and by one worker.
-AT_A_TIME, TOGETHER = 16, 2
+# Programs that are estimated before it is seen whether one is at the bound, and by one worker; how
+# many times as many are under way.
+AT_A_TIME, TOGETHER, AHEAD = 16, 8, 4
 ANEW = 4  # programs that the second search begins from
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
 CHAINS = 12  # programs that a search goes on from at first
@@ -260,16 +262,28 @@ class _Polishing:
         No more are looked at once the bound is met.
         """
         found: list[Point] = []
-        left = iter(candidates)
-        while len(found) < most and (few := list(islice(left, AT_A_TIME))):
-            some = [Point(candidate, math.inf, origin=said) for said, candidate in few]
-            estimated = self._looked_at(some, pool, exact=False)[: most - len(found)]
-            found += estimated
-            exactly = self._looked_at(list(filter(self._meets, estimated)), pool, exact=True)
+        for estimated in self._estimated(candidates, pool):
+            few = estimated[: most - len(found)]
+            found += few
+            exactly = self._looked_at(list(filter(self._meets, few)), pool, exact=True)
             if met := [point for point in exactly if self._meets(point)]:
                 return met
+            if len(found) == most:
+                break
         again = self._looked_at(_best(found, LOOKED_AT_AGAIN * CHAINS), pool, exact=True)
         return _best([p for p in again if math.isfinite(p.energy)], CHAINS)
+
+    def _estimated(
+        self, candidates: Sequence[tuple[str, Candidate]], pool: Executor | None
+    ) -> Iterator[list[Point]]:
+        """Yield some at a time, in their order; processes look at the next ones meanwhile."""
+        points = [Point(candidate, math.inf, origin=said) for said, candidate in candidates]
+        under_way = deque[Iterator[Point]]()
+        for i in range(0, len(points), AT_A_TIME):
+            under_way.append(self._looked_at(points[i : i + AT_A_TIME], pool, exact=False))
+            if len(under_way) == AHEAD:
+                yield list(under_way.popleft())
+        yield from map(list, under_way)
 
     def _meets(self, point: Point) -> bool:
         """Whether nothing is faster."""
@@ -277,12 +291,13 @@ class _Polishing:
 
     def _looked_at(
         self, points: Sequence[Point], pool: Executor | None, *, exact: bool
-    ) -> list[Point]:
-        """Return points that are programs with their energy, infinite if one fails to run."""
+    ) -> Iterator[Point]:
+        """Yield points that are programs with their energy, infinite if one fails to run."""
         look = partial(looked_at, self._given, self._judge, exact=exact)
-        few = [points[i : i + TOGETHER] for i in range(0, len(points), TOGETHER)]
+        together = 1 if exact else TOGETHER
+        few = [points[i : i + together] for i in range(0, len(points), together)]
         found = map(look, few) if pool is None else pool.map(look, few)
-        return list(chain.from_iterable(found))
+        return chain.from_iterable(found)
 
     def _tell(self, points: Sequence[Point]) -> bool:
         """Take note of what was found, and return whether nothing can be faster."""
