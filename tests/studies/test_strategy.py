@@ -21,7 +21,8 @@ from twill.studies.reproduce.strategy import (
     roles_of,
     scheduled,
 )
-from twill.traces.blackwell_orders import flash_attention_3_order, flash_attention_4_order
+from twill.traces.blackwell_orders import flash_attention_4_order
+from twill.traces.make_orders import flash_attention_3_order
 
 Document = dict[str, Any]
 FA3, FA4 = "FlashAttention-3", "FlashAttention-4"
