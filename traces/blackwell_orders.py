@@ -1,4 +1,10 @@
-"""The orders of attention forward on Blackwell: FlashAttention-4's, TLX's, and Triton's."""
+"""The orders of attention forward on Blackwell: FlashAttention-4's, TLX's, and Triton's.
+
+The first is that of github.com/Dao-AILab/flash-attention at 0251105, flash_attn/cute/
+flash_fwd_sm100.py. TLX's are of github.com/facebookexperimental/triton, third_party/tlx/tutorials:
+blackwell-fa-ws-persistent_test.py at 342060c; blackwell-fa-ws-pipelined_test.py at 7665e95 and
+blackwell-fa-ws-pipelined-persistent_test.py at 9df3f05. Triton 3.9.0's is read from its IR.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +74,8 @@ def _softmax_4(i: int) -> list[Any]:
     parts = [[f"P{i}_{f}"] + [f"Y{i}_{f}"] * (f in (1, 2)) for f in range(4)]
     sums = [f"l{i}.mul", *(f"sum{p}" for part in parts for p in part)]
     sums[-1] = f"l{i}"
-    later = [interleaved(*parts[f], f"C{i}_{f - 1}") for f in (1, 2, 3)]
-    return [*beginning, parts[0][0], *later, f"T{i}_a", f"C{i}_3", f"T{i}_b", *sums]
+    others = [interleaved(*parts[f], f"C{i}_{f - 1}") for f in (1, 2, 3)]
+    return [*beginning, parts[0][0], *others, f"T{i}_a", f"C{i}_3", f"T{i}_b", *sums]
 
 
 def tlx_order(*, pipelined: bool) -> Document:

@@ -1,11 +1,8 @@
 """Make the loops and schedules of published kernels, written down by hand.
 
 A tool for who maintains them: ``python -m twill.traces.make_orders`` writes the packaged files,
-``--check`` only compares. Orders are those of github.com/Dao-AILab/flash-attention at 0251105:
-hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp and flash_attn/cute/flash_fwd_sm100.py; of
-github.com/facebookexperimental/triton, in third_party/tlx/tutorials: blackwell-fa-ws-persistent
-at 342060c, blackwell-fa-ws-pipelined at 7665e95, blackwell-fa-ws-pipelined-persistent at 9df3f05;
-and that of Triton 3.9.0, which is read from its IR.
+``--check`` only compares. FlashAttention-3's order is that of github.com/Dao-AILab/flash-attention
+at 0251105, hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp; those on Blackwell are in `blackwell_orders`.
 """
 
 from __future__ import annotations

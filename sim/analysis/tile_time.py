@@ -37,9 +37,9 @@ class TileTime:
     waiting: float  # of the loop, until anything but loads starts
     loop: float
     epilogue: float
-    aside: float  # of the epilogue, for which the next tile need not wait
+    overlappable: float  # of the epilogue, for which the next tile need not wait
     stores: float
-    hidden: float  # of prologue, waiting, what is aside, and stores, behind the neighbours' loops
+    hidden: float  # of all this but the loop, behind those of its neighbours
 
     @property
     def cycles(self) -> float:
@@ -50,9 +50,9 @@ class TileTime:
     def hidden_by_cause(self) -> dict[str, float]:
         """What is hidden, in proportion to what there is."""
         fill = self.prologue + self.waiting
-        around = fill + self.aside + self.stores
+        around = fill + self.overlappable + self.stores
         part = self.hidden / around if around else 0.0
-        return {"fill": fill * part, "epilogue": (self.aside + self.stores) * part}
+        return {"fill": fill * part, "epilogue": (self.overlappable + self.stores) * part}
 
     def spent(self, work: float, interval: float) -> dict[str, float]:
         """Return the same cycles by cause.

@@ -240,15 +240,15 @@ class WholeKernel:
     def _tile(self, iterations: int) -> TileTime:
         loop, waiting, untouched = self._pace.cycles(iterations)
         ends = self._ends
-        aside = min(ends.epilogue, untouched)
-        around = ends.prologue + waiting + aside + ends.stores
+        overlappable = min(ends.epilogue, untouched)
+        around = ends.prologue + waiting + overlappable + ends.stores
         return TileTime(
             iterations=iterations,
             prologue=ends.prologue,
             waiting=waiting,
             loop=loop,
             epilogue=ends.epilogue,
-            aside=aside,
+            overlappable=overlappable,
             stores=ends.stores,
             hidden=min(around, loop) if self._persistent else 0.0,
         )

@@ -251,7 +251,7 @@ class Elsewhere(Executor):
 
 
 def _sent(what: Any) -> Any:
-    return pickle.loads(pickle.dumps(what))  # noqa: S301 - made here
+    return pickle.loads(pickle.dumps(what))  # noqa: S301 - pickled right here
 
 
 @pytest.mark.slow
