@@ -39,7 +39,7 @@ class TileTime:
     epilogue: float
     overlappable: float  # of the epilogue, for which the next tile need not wait
     stores: float
-    hidden: float  # of all this but the loop, behind those of its neighbours
+    hidden: float  # of prologue, waiting, overlappable and stores, behind neighbours' loops
 
     @property
     def cycles(self) -> float:
