@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,6 +169,29 @@ def test_the_reference_of_attention_is_attention(tmp_path: Path) -> None:
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         wanted = weights / weights.sum(axis=1, keepdims=True) @ keys[1]
         assert close(outputs["o_desc"][rows], wanted)
+
+
+@pytest.mark.parametrize(("iterations", "grid"), [(1, (1, 2, 1)), (2, (2, 2, 1))])
+def test_no_two_programs_write_the_same_rows(
+    iterations: int, grid: tuple[int, ...], tmp_path: Path
+) -> None:
+    """A head of one tile has room for one program; on a GPU the later of two would win."""
+    with stand_ins(capability=HOPPER):
+        module = load(written("fa_fwd_hopper", tmp_path))
+        assert module.make_arguments(iterations)[1] == grid
+
+
+def test_what_is_added_to_outputs_is_expected_of_them_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stand_ins(capability=HOPPER):
+        module = load(written("attention_backward_two_tiles_d64_hopper", tmp_path))
+
+        def launch(arguments: dict[str, Any], grid: tuple[int, ...]) -> None:
+            arguments.update(module.reference(arguments, grid))
+
+        monkeypatch.setattr(module, "launch", launch)
+        module.check(4)
 
 
 # -- what the file says ----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from twill.studies import gpu
 KERNEL = """
 class CONFIG:
     least_iterations = 3
+    simulated_cycles = 990
 def check(iterations):
     assert iterations < 64, "o_desc: relative error 2.0e-01"
 def bench(iterations):
@@ -46,14 +47,22 @@ def written(folder: Path, text: str = KERNEL) -> Path:
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_kernel_is_checked_and_timed_from_its_least_trip_count(tmp_path: Path) -> None:
+def test_a_kernel_is_checked_and_timed_from_its_least_trip_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = gpu.measured(written(tmp_path))
-    assert [t.iterations for t in found.trips] == [3, 8, 64]
+    assert [t.iterations for t in found.trips] == [3, 8, 32, 64]
     assert (found.device, found.capability, found.clock_mhz) == ("NVIDIA H200", "sm_90", 1980.0)
     times = (found.trips[0].median, found.trips[0].low, found.trips[0].high)
     assert times == pytest.approx((1.5, 1.2, 1.8))
-    assert found.trips[2].wrong == "o_desc: relative error 2.0e-01"
+    assert found.trips[3].wrong == "o_desc: relative error 2.0e-01"
     assert not found.passed
+    # Between 8 and 32; 64 are wrong.
+    assert found.iteration_ns == pytest.approx(0.5e6)
+    assert found.iteration_cycles == pytest.approx(990e3)
+    gpu.print_measured(found)
+    told = "each further iteration takes 500000 ns, 990000 cycles; on the simulated SM the loop's"
+    assert f"{told} takes 990\n" in capsys.readouterr().out
     SCHEMAS["measured-kernel"].model_validate_json(json_text("measured-kernel", asdict(found)))
 
 

@@ -26,7 +26,8 @@ template <bool Products> __global__ void spin(double *mhz, int milliseconds, flo
         wgmma_wait<0>();
       }
       now = nanoseconds();
-    } while (now - origin < 1000000);
+      // One thread decides for all: a warp group that parts between two products ends the program.
+    } while (__syncthreads_or(threadIdx.x == 0 && now - origin < 1000000));
     long long end = cycles();
     if (threadIdx.x == 0)
       mhz[blockIdx.x * milliseconds + sample] = 1000.0 * double(end - begin) / double(now - origin);

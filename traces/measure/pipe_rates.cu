@@ -1,4 +1,4 @@
-// Rates of F2FP and FMNMX, with FFMA and EX2 to compare: one, two and four warps on each scheduler.
+// Rates of F2FP and FMNMX, with FFMA, FMUL, FADD and EX2 to compare: one, two and four warps on each scheduler.
 //
 //   nvcc -arch=sm_90a -O3 -o pipe_rates pipe_rates.cu && ./pipe_rates > pipe_rates.csv
 #include "measure.cuh"
@@ -40,6 +40,9 @@ template <Stream S> void measure() {
 int main() {
   csv_header();
   measure<Stream::ffma>();
+  measure<Stream::ffma3>();
+  measure<Stream::fmul>();
+  measure<Stream::fadd>();
   measure<Stream::ex2>();
   measure<Stream::fmnmx>();
   measure<Stream::f2fp>();

@@ -1,14 +1,16 @@
 // Issue interval of wgmma m64nNk16 from SMEM and from registers, alone and beside streams of other
-// instructions on a second warp group: does the register file slow the tensor core down?
+// instructions on a second warp group: does the register file slow the tensor core down, and how fast
+// are those beside it?
 //
 //   nvcc -arch=sm_90a -O3 -o wgmma_interval wgmma_interval.cu && ./wgmma_interval > wgmma_interval.csv
 #include "streams.cuh"
 #include "wgmma.cuh"
 
-constexpr int kProducts = 8, kBatches = 64, kSamples = 64;
+constexpr int kProducts = 8, kBatches = 64, kSamples = 64, kLaunches = 9;
 
 template <int N, bool Registers, Stream S>
-__global__ void __launch_bounds__(256, 1) interval(long long *spent, float *sink) {
+__global__ void __launch_bounds__(256, 1) interval(long long *spent, double *beside,
+                                                float *sink) {
   extern __shared__ __align__(1024) unsigned char tiles[];
   __shared__ volatile int over;
   if (threadIdx.x == 0) over = 0;
@@ -19,8 +21,12 @@ __global__ void __launch_bounds__(256, 1) interval(long long *spent, float *sink
   if (threadIdx.x >= 128) {  // the second warp group
     float x[kStreamWidth];
     for (int i = 0; i < kStreamWidth; ++i) x[i] = 1e-3f * (threadIdx.x + i);
-    while (!over)
+    long long begin = cycles(), rounds = 0;
+    while (!over) {
       for (int i = 0; i < 32; ++i) step<S>(x);
+      ++rounds;
+    }
+    if (threadIdx.x == 128) *beside = double(cycles() - begin) / (32.0 * kStreamWidth * rounds);
     float sum = 0;
     for (float value : x) sum += value;
     sink[threadIdx.x] = sum;
@@ -56,22 +62,32 @@ __global__ void __launch_bounds__(256, 1) interval(long long *spent, float *sink
 
 template <int N, bool Registers, Stream S> void measure() {
   Buffer<long long> spent(kSamples);
+  Buffer<double> beside(1);
   Buffer<float> sink(256);
   auto kernel = interval<N, Registers, S>;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024));
   int threads = S == Stream::none ? 128 : 256;
-  kernel<<<1, threads, 64 * 1024>>>(spent.data, sink.data);
-  CHECK(cudaDeviceSynchronize());
-  std::vector<double> samples;
-  for (long long cycles : spent.host()) samples.push_back(double(cycles) / (kProducts * kBatches));
-  samples.erase(samples.begin());  // the first warms the instruction cache
-  csv_row("m64n" + std::to_string(N) + "k16 from " + (Registers ? "registers" : "smem"),
-          std::string("beside ") + name_of(S), "cycles", samples);
+  std::vector<double> samples, paces;
+  for (int launch = 0; launch < kLaunches; ++launch) {
+    kernel<<<1, threads, 64 * 1024>>>(spent.data, beside.data, sink.data);
+    CHECK(cudaDeviceSynchronize());
+    if (!launch) continue;  // the first warms the instruction cache
+    for (long long cycles : spent.host()) samples.push_back(double(cycles) / (kProducts * kBatches));
+    paces.push_back(beside.host()[0]);
+  }
+  std::string product =
+      "m64n" + std::to_string(N) + "k16 from " + (Registers ? "registers" : "smem");
+  csv_row(product, std::string("beside ") + name_of(S), "cycles", samples);
+  if (S != Stream::none)
+    csv_row(name_of(S), "beside " + product, "cycles per warp-instruction and scheduler", paces);
 }
 
 template <int N, bool Registers> void beside_all() {
   measure<N, Registers, Stream::none>();
   measure<N, Registers, Stream::ffma>();
+  measure<N, Registers, Stream::ffma3>();
+  measure<N, Registers, Stream::fmul>();
+  measure<N, Registers, Stream::fadd>();
   measure<N, Registers, Stream::ex2>();
   measure<N, Registers, Stream::fmnmx>();
   measure<N, Registers, Stream::f2fp>();

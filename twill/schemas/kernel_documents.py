@@ -78,3 +78,6 @@ class MeasuredKernel(Document):
     torch: str
     triton: str
     trips: tuple[Timed, ...]
+    iteration_ns: float | None
+    iteration_cycles: float | None
+    simulated_cycles: float | None

@@ -15,7 +15,7 @@ from twill.console import say
 from twill.errors import InputError, MissingLibraryError
 from twill.tables import Column, Table
 
-TRIPS = (2, 3, 8, 64)
+TRIPS = (2, 3, 8, 32, 64)
 INSTEAD = "without a GPU: --emulate"
 
 
@@ -30,7 +30,8 @@ class Timed:
     wrong : str or None
         What the comparison with the reference says.
     median, low, high : float or None
-        Milliseconds; of a hundred launches after warming up the median, and the fifths at the ends.
+        Milliseconds of a launch in a graph of many, without what it costs the host: of ten such
+        graphs the median, and the fifths at the ends.
     """
 
     iterations: int
@@ -42,7 +43,20 @@ class Timed:
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel on a GPU, with what it ran on."""
+    """A kernel on a GPU, with what it ran on.
+
+    Attributes
+    ----------
+    clock_mhz : float or None
+        Of the SMs after the last launches, where the driver's library tells.
+    iteration_ns : float or None
+        What each further iteration of the arguments adds, between the two largest trip counts:
+        loops around and after the scheduled one count, too.
+    iteration_cycles : float or None
+        The same in cycles of that clock.
+    simulated_cycles : float or None
+        Of an iteration of the scheduled loop on the simulated SM, as the file says.
+    """
 
     file: str
     device: str
@@ -51,6 +65,9 @@ class Measured:
     torch: str
     triton: str
     trips: tuple[Timed, ...]
+    iteration_ns: float | None
+    iteration_cycles: float | None
+    simulated_cycles: float | None
 
     @property
     def passed(self) -> bool:
@@ -73,17 +90,31 @@ def measured(path: Path, iterations: Sequence[int] | None = None) -> Measured:
         raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
     module = _module(path)
     least = int(module.CONFIG.least_iterations)
-    trips = iterations or [n for n in TRIPS if n >= least]
+    counts = iterations or [n for n in TRIPS if n >= least]
     major, minor = torch.cuda.get_device_capability()
+    trips = tuple(_timed(module, count) for count in counts)
+    clock, further = _clock(torch), _further(trips)
     return Measured(
         file=str(path),
         device=str(torch.cuda.get_device_name()),
         capability=f"sm_{major}{minor}",
-        clock_mhz=_clock(torch),
+        clock_mhz=clock,
         torch=str(torch.__version__),
         triton=str(triton.__version__),
-        trips=tuple(_timed(module, count) for count in trips),
+        trips=trips,
+        iteration_ns=further,
+        iteration_cycles=None if clock is None or further is None else 1e-3 * clock * further,
+        simulated_cycles=getattr(module.CONFIG, "simulated_cycles", None),
     )
+
+
+def _further(trips: Sequence[Timed]) -> float | None:
+    """Return nanoseconds of an iteration between the two largest trip counts."""
+    known = {t.iterations: t.median for t in trips if t.median is not None}
+    if len(known) <= 1:
+        return None
+    (fewer, less), (more, longer) = sorted(known.items())[-2:]
+    return 1e6 * (longer - less) / (more - fewer)
 
 
 def _library(name: str) -> Any:
@@ -135,6 +166,12 @@ def print_measured(found: Measured) -> None:
     ]
     rows = [[t.iterations, t.median, t.low, t.high, t.wrong or ""] for t in found.trips]
     Table(columns, rows).print()
+    if found.iteration_ns is not None:
+        cycles = found.iteration_cycles
+        told = "" if cycles is None else f", {cycles:.0f} cycles"
+        simulated = found.simulated_cycles
+        told += "" if simulated is None else f"; on the simulated SM the loop's takes {simulated:g}"
+        say(f"each further iteration takes {found.iteration_ns:.0f} ns{told}")
 
 
 def _milliseconds(number: float) -> str:
