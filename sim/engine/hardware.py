@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -47,13 +47,18 @@ class Unit:
     """A functional unit, or one context's part of it: work follows in the order of its arrival.
 
     From cycle `free` on it can start on something; filled part by part that may be a fraction, and
-    `opens` is the whole cycle in which it is.
+    `opens` is the whole cycle in which it is. `slowed` says beside what it takes longer, `delays`
+    which units each of its instructions delays by how much, and `late` by what its own next command
+    is delayed so far.
     """
 
-    __slots__ = ("free", "name", "opens", "shared")
+    __slots__ = ("delays", "free", "late", "name", "opens", "shared", "slowed")
 
     def __init__(self, name: str, *, shared: bool = False) -> None:
         self.name, self.shared, self.free, self.opens = name, shared, 0.0, 0.0
+        self.slowed: list[tuple[list[Unit], float]] = []
+        self.delays: list[tuple[Unit, float]] = []
+        self.late = 0.0
 
     def works(self, now: float) -> bool:
         """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come."""
@@ -63,6 +68,18 @@ class Unit:
         """Let nothing else start before a cycle."""
         self.free = until
         self.opens = until // 1.0
+
+    def factor(self, now: float) -> float:
+        """Return by what something takes longer because of what other units are doing."""
+        return math.prod(
+            factor for beside, factor in self.slowed if any(one.works(now) for one in beside)
+        )
+
+    def delay(self, now: float, number: int) -> None:
+        """Let instructions delay the units that are at work beside them."""
+        for unit, cycles in self.delays:
+            if unit.works(now):
+                unit.late += number * cycles
 
     def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
         """Take work that lasts `duration` and fills the unit for `share`; return start and end."""
@@ -166,24 +183,37 @@ class Hardware:
         # Of mbarriers and of asynchronous results, and of named barriers.
         self.signals = FREE if free else _signals(costs)
         self.named = FREE if free else _signals(costs.named or costs)
-        self._slowed: dict[str, list[tuple[list[Unit], float]]] = defaultdict(list)
-        for pair in (machine.interference or ()) if interference else ():
-            beside = [self.units[pair.beside]]
-            if machine.units[pair.beside].scope == "context":
-                beside += [context.pipe(pair.beside) for context in self.contexts]
-            self._slowed[pair.unit].append((beside, pair.factor.value))
+        pairs = (machine.interference or ()) if interference else ()
+        for pair in pairs:
+            beside = self._parts(machine, pair.beside)
+            if pair.cycles is not None:
+                for part in beside:
+                    part.delays.append(
+                        (self.units[pair.unit], pair.cycles.value / len(self.contexts))
+                    )
+                continue
+            assert pair.factor is not None
+            for part in self._parts(machine, pair.unit):
+                part.slowed.append((beside, pair.factor.value))
+        involved = {name for pair in pairs for name in (pair.unit, pair.beside)}
+        self._pipes_too = any(machine.units[name].scope == "context" for name in involved)
+
+    def _parts(self, machine: Machine, name: str) -> list[Unit]:
+        """Return what takes a unit's commands and, where contexts have one each, its pipes."""
+        pipes = machine.units[name].scope == "context"
+        return [
+            self.units[name],
+            *(context.pipe(name) for context in self.contexts if pipes),
+        ]
 
     @property
     def immediate(self) -> bool:
         """Whether an instruction on a pipe of a context matters to others in its own cycle.
 
-        So it does where they can be woken and issue in one cycle, or units are slowed by pipes.
+        So it does where they can be woken and issue in one cycle, or are slowed, or slow others.
         """
-        slowing = (
-            one for slowed in self._slowed.values() for beside, _ in slowed for one in beside
-        )
         waits = self.signals.wait and self.named.wait
-        return not waits or any(not unit.shared for unit in slowing)
+        return not waits or self._pipes_too
 
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
         """Let the ports that a command needs beside its unit work for it.
@@ -193,7 +223,8 @@ class Hardware:
         """
         found = []
         for demand in demands:
-            unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
+            unit = self.units[demand.unit]
+            factor = unit.factor(now)
             cycles, share = demand.cycles * factor, demand.share * factor
             if isinstance(unit, Port) and not ahead:
                 begin, end = unit.stream(now, cycles, share / cycles if cycles else 0.0)
@@ -209,21 +240,15 @@ class Hardware:
         It starts once it is free and all operands begin to arrive, and is not done before they are
         all there.
         """
-        unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
+        unit = self.units[demand.unit]
+        factor = unit.factor(now)
         arrives = there = now
         for _, begin, end in fetched:
             arrives, there = max(arrives, begin), max(there, end)
-        start, end = unit.accept(arrives, demand.cycles * factor, demand.share * factor)
+        cycles, share = demand.cycles * factor + unit.late, demand.share * factor + unit.late
+        unit.late = 0.0
+        start, end = unit.accept(arrives, cycles, share)
         return start, max(end, there)
-
-    def _factor(self, unit: str, start: float) -> float:
-        """Return by what a command takes longer because of what other units are doing."""
-        slowed = self._slowed.get(unit)
-        if slowed is None:
-            return 1.0
-        return math.prod(
-            factor for beside, factor in slowed if any(one.works(start) for one in beside)
-        )
 
 
 def _signals(costs: Synchronisation) -> Signals:

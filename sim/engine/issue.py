@@ -229,7 +229,10 @@ class IssueStage:
             self._lost(warp, stretch, warp.wanted, min(cycle, max(warp.wanted, pipe.opens)), cycle)
         interval, share, left = stretch.interval, stretch.share, warp.left
         number, last = 1, cycle
-        if left > 1 and stretch.whole and warp.paces[stretch.part].ready <= cycle:
+        if pipe.slowed:
+            factor = pipe.factor(cycle)
+            interval, share = interval * factor, share * factor
+        elif left > 1 and stretch.whole and warp.paces[stretch.part].ready <= cycle:
             room = ((second if second < limit else limit) - cycle) / interval
             if room > 1:
                 number = left if left <= room else math.ceil(room)
@@ -239,7 +242,9 @@ class IssueStage:
         # Not by `fill`: of all lines this is executed most often.
         pipe.free = busy if busy > last + share else last + share
         pipe.opens = pipe.free // 1.0
-        self._issued(warp, stretch, cycle, last, number)
+        if pipe.delays:
+            pipe.delay(cycle, number * stretch.size)
+        self._issued(warp, stretch, cycle, last, number, interval)
 
     def _shared(self, warp: Warp, stretch: Stretch, pipe: Unit, cycle: float) -> None:
         """Queue for a pipe that all contexts share, or issue to it when it is the warp's turn."""
@@ -253,14 +258,25 @@ class IssueStage:
         if cycle > warp.asked:
             self._lost(warp, stretch, warp.asked, warp.turn, cycle)
         warp.turn = None
-        self._issued(warp, stretch, cycle, cycle, 1)
+        self._issued(warp, stretch, cycle, cycle, 1, stretch.interval)
 
-    def _issued(self, warp: Warp, stretch: Stretch, first: float, last: float, number: int) -> None:
-        """Count instructions, the first and the last of which were issued at these cycles."""
+    def _issued(
+        self,
+        warp: Warp,
+        stretch: Stretch,
+        first: float,
+        last: float,
+        number: int,
+        interval: float,
+    ) -> None:
+        """Count instructions, the first and the last of which were issued at these cycles.
+
+        `interval`: cycles that each of them takes of the pipe, as far as that decides.
+        """
         pace, context = warp.paces[stretch.part], warp.context
         pace.last = last
         begin = pace.ready if pace.ready > first else first
-        pace.ready = begin + number * stretch.interval
+        pace.ready = begin + number * interval
         context.free = warp.next = last + context.slots * stretch.size
         context.issued += number * stretch.size
         context.last = warp.age

@@ -204,26 +204,72 @@ def test_a_unit_is_slower_beside_a_pipe_of_any_context() -> None:
     assert watch(schedule).done["mma", 0] == 80
 
 
+def test_a_pipe_is_slower_beside_another_unit() -> None:
+    """Instructions take 5 cycles beside the products, 4 alone; a command of 1 follows the last."""
+    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
+    pair = ({"unit": "ALU", "beside": "TC", "factor": factor},)
+    change = {"interference": pair, "units.ALU.scope": "context"}
+    machine = machine_with(change, units={"TC": 1, "ALU": 1, "TMA": 1})
+    other = op("add", "ALU", 4 * 38)
+    assert other.cost is not None
+    step = other.cost.steps[0].model_copy(update={"instructions": 38})
+    other = other.model_copy(update={"cost": other.cost.model_copy(update={"steps": (step,)})})
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="add"), Issue(operation="late")],
+        "two": [Issue(operation="mma")],
+    }
+    late = product("late", 1, 1, 0, "TMA")
+    loop = small_loop([other, late, product("mma", 10, 10, 0)])
+    schedule = by_hand(loop, machine, programs)
+    last = [watch(schedule, interference=slow).done["late", 0] for slow in (True, False)]
+    assert last == [20 * 5 + 17 * 4 + 1, 37 * 4 + 1]
+
+
+def test_instructions_of_a_pipe_delay_the_commands_of_another_unit() -> None:
+    """Each delays the part of its context by 2 cycles, and a command by a quarter of that."""
+    cycles = {"value": 2.0, "unit": "cycles an instruction", "source": "TEST"}
+    pair = ({"unit": "TC", "beside": "ALU", "cycles": cycles},)
+    change = {"interference": pair, "units.ALU.scope": "context"}
+    machine = machine_with(change, units={"TC": 1, "ALU": 1})
+    assert machine.contexts.value == 4
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="add")],
+        "two": [Issue(operation="mma")],
+    }
+    # Of 38 additions in as many cycles the first is issued before the tensor core is at work.
+    loop = small_loop([op("add", "ALU", 38), product("mma", 10, 10, 0)])
+    schedule = by_hand(loop, machine, programs)
+    assert watch(schedule, interference=True).done["mma", 0] == 10 * 10 + 37 * 2 / 4
+    assert watch(schedule).done["mma", 0] == 100
+
+
 @pytest.mark.parametrize(
-    ("unit", "beside", "message"),
+    ("unit", "beside", "what", "message"),
     [
-        ("alu", "tc", "interference[0].unit: 'alu' takes no commands that could be slowed down"),
-        ("tc", "issue", "interference[0].beside: 'issue' is issue slots, which do no work"),
+        ("issue", "tc", "factor", "unit: 'issue' is issue slots, which do no work"),
+        ("tc", "issue", "factor", "beside: 'issue' is issue slots, which do no work"),
+        ("alu", "fma", "cycles", "unit: 'alu' takes no commands: give it a factor"),
+        ("tc", "tma", "cycles", "beside: 'tma' is no pipe: give it a factor"),
     ],
 )
 def test_interference_without_effect_is_refused(
-    hopper: twill.Machine, unit: str, beside: str, message: str, tmp_path: Path
+    hopper: twill.Machine, unit: str, beside: str, what: str, message: str, tmp_path: Path
 ) -> None:
     assert (hopper.units["alu"].scope, hopper.issue_unit) == ("context", "issue")
-    factor = '{ value = 1.5, unit = "cycles a cycle", source = "FV: a test" }'
+    figure = '{ value = 1.5, unit = "cycles a cycle", source = "FV: a test" }'
     file = tmp_path / "machine.toml"
     file.write_text(
         'schema = "twill.machine"\nschema_version = 1\nname = "other"\n'
         'extends = "hopper_h100"\n'
-        f'[[interference]]\nunit = "{unit}"\nbeside = "{beside}"\nfactor = {factor}\n'
+        f'[[interference]]\nunit = "{unit}"\nbeside = "{beside}"\n{what} = {figure}\n'
     )
-    with pytest.raises(twill.InputError, match=re.escape(message)):
+    with pytest.raises(twill.InputError, match=re.escape(f"interference[0].{message}")):
         twill.Machine.load(file)
+
+
+def test_either_a_factor_or_cycles_are_given() -> None:
+    with pytest.raises(ValueError, match="either a factor or cycles"):
+        machine_with({"interference": ({"unit": "TC", "beside": "TC"},)})
 
 
 def test_stores_use_the_shared_memory_port_between_the_commands_of_a_product() -> None:

@@ -7,6 +7,7 @@
 #include "wgmma.cuh"
 
 constexpr int kProducts = 8, kBatches = 64, kSamples = 64, kLaunches = 9;
+constexpr int kSteps = 64;  // of a stream without a branch between, so that its loop costs little
 
 template <int N, bool Registers, Stream S>
 __global__ void __launch_bounds__(256, 1) interval(long long *spent, double *beside,
@@ -23,10 +24,11 @@ __global__ void __launch_bounds__(256, 1) interval(long long *spent, double *bes
     for (int i = 0; i < kStreamWidth; ++i) x[i] = 1e-3f * (threadIdx.x + i);
     long long begin = cycles(), rounds = 0;
     while (!over) {
-      for (int i = 0; i < 32; ++i) step<S>(x);
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) step<S>(x);
       ++rounds;
     }
-    if (threadIdx.x == 128) *beside = double(cycles() - begin) / (32.0 * kStreamWidth * rounds);
+    if (threadIdx.x == 128) *beside = double(cycles() - begin) / (double(kSteps) * kStreamWidth * rounds);
     float sum = 0;
     for (float value : x) sum += value;
     sink[threadIdx.x] = sum;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -314,12 +314,21 @@ class Synchronisation(Part):
 class Interference(Part):
     """A unit that is slower while another one, `beside` it, works; a pipe in any context does.
 
-    A command that starts meanwhile takes longer by the factor.
+    A command, or an instruction on a pipe, that starts meanwhile takes longer by the `factor`. Or
+    each instruction of the pipe beside it delays the part of the unit in its context by so many
+    `cycles`: the next command takes longer by the mean over the contexts.
     """
 
     unit: Name
     beside: Name
-    factor: Quantity
+    factor: Quantity | None = None
+    cycles: Quantity | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.factor is None) == (self.cycles is None):
+            raise ValueError("either a factor or cycles")
+        return self
 
 
 class Level(Part):

@@ -145,15 +145,19 @@ class Machine(Artifact):
         return self
 
     def _check_interference(self, path: str, pair: Interference) -> None:
-        """Refuse what could have no effect: only commands are slowed down, and only by work."""
+        """Refuse what could have no effect: only work slows down, and is slowed down."""
         check_known(f"{path}.unit", pair.unit, self.units, "unit")
         check_known(f"{path}.beside", pair.beside, self.units, "unit")
         if pair.beside == self.issue_unit:
             raise refuse(f"{path}.beside", f"{short(pair.beside)} is issue slots, which do no work")
-        commanded = {s.unit for rule in self.rules if rule.asynchronous for s in rule.steps}
-        if self.units[pair.unit].scope == "context" and pair.unit not in commanded:
-            message = f"{short(pair.unit)} takes no commands that could be slowed down"
-            raise refuse(f"{path}.unit", f"{message}: it is a pipe of each context")
+        if pair.unit == self.issue_unit:
+            raise refuse(f"{path}.unit", f"{short(pair.unit)} is issue slots, which do no work")
+        if pair.cycles is None:
+            return
+        if self.units[pair.unit].scope == "context":
+            raise refuse(f"{path}.unit", f"{short(pair.unit)} takes no commands: give it a factor")
+        if self.units[pair.beside].scope != "context":
+            raise refuse(f"{path}.beside", f"{short(pair.beside)} is no pipe: give it a factor")
 
     @functools.cached_property
     def _has_sources(self) -> bool:

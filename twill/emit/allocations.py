@@ -148,8 +148,10 @@ class Allocations(Slots):
                         return self.layouts.of_memory(text.replace("!tt.tensordesc", "memdesc", 1))
         rank = max(1, len(tile.shape))
         order = list(range(rank))[::-1]
-        vector = 1 if rank == 1 else max(1, 16 // (tile.bits // 8))
-        phases = 1 if rank == 1 else 8
+        # Of a product's tile four threads hold eight numbers of a row, a warp those of eight rows:
+        # swizzled in such parts no two of them are in one bank.
+        vector = 1 if rank == 1 else max(8, 16 // (tile.bits // 8))
+        phases = 1 if rank == 1 else max(1, min(8, tile.shape[-1] // vector))
         shape = f"vec={vector}, per_phase=1, max_phase={phases}, order={order}"
         return f"gl.SwizzledSharedLayout({shape})"
 
