@@ -154,7 +154,7 @@ def _every() -> Iterator[Figure]:
         yield _figure(f"FA3 with neither, {what}", (1.13, 1.16), ratio, ABLATION, note=note)
         ablated = _figure(f"FA3 ablated, {what}", (1.137, 1.137), ratio, TABLE, note=note)
         yield replace(ablated, shown_because=UNKNOWN_PROGRAM)
-    note = "not met: the mechanism is not known; wgmma_interval.cu and two_groups.cu would tell"
+    note = "not met: 0.93 if units slow each other down, the rest is not known; docs/gpu.md"
     yield _figure("FA3 use of the tensor core", (0.75, 0.75), use, USE, note=note, clock=False)
     yield from _gemms()
     taken, _ = _interval(load_schedule("fa4_forward"))
