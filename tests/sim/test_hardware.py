@@ -250,6 +250,7 @@ def test_instructions_of_a_pipe_delay_the_commands_of_another_unit() -> None:
         ("tc", "issue", "factor", "beside: 'issue' is issue slots, which do no work"),
         ("alu", "fma", "cycles", "unit: 'alu' takes no commands: give it a factor"),
         ("tc", "tma", "cycles", "beside: 'tma' is no pipe: give it a factor"),
+        ("smem", "fma", "cycles", "unit: 'smem' is a port: give it a factor"),
     ],
 )
 def test_interference_without_effect_is_refused(

@@ -154,7 +154,10 @@ class Machine(Artifact):
             raise refuse(f"{path}.unit", f"{short(pair.unit)} is issue slots, which do no work")
         if pair.cycles is None:
             return
-        if self.units[pair.unit].scope == "context":
+        unit = self.units[pair.unit]
+        if unit.capacity > 1:
+            raise refuse(f"{path}.unit", f"{short(pair.unit)} is a port: give it a factor")
+        if unit.scope == "context":
             raise refuse(f"{path}.unit", f"{short(pair.unit)} takes no commands: give it a factor")
         if self.units[pair.beside].scope != "context":
             raise refuse(f"{path}.beside", f"{short(pair.beside)} is no pipe: give it a factor")

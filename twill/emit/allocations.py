@@ -30,6 +30,19 @@ def plain_layout(shape: tuple[int, ...]) -> str:
     return f"gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order={order})"
 
 
+def _swizzle(columns: int, bits: int) -> tuple[int, int]:
+    """Return how many numbers of a row stay together, and after how many rows that begins anew.
+
+    Half a warp has eight numbers of each of four rows of a product's tile. If they stay together
+    no two rows are in one bank, given four such parts of a row.
+    """
+    access = 16 // (bits // 8)
+    part = max(8, access)
+    if columns < 4 * part:
+        part = access
+    return part, max(1, min(8, columns // part))
+
+
 class Allocations(Slots):
     """The buffers of one kernel."""
 
@@ -148,10 +161,7 @@ class Allocations(Slots):
                         return self.layouts.of_memory(text.replace("!tt.tensordesc", "memdesc", 1))
         rank = max(1, len(tile.shape))
         order = list(range(rank))[::-1]
-        # Of a product's tile four threads hold eight numbers of a row, a warp those of eight rows:
-        # swizzled in such parts no two of them are in one bank.
-        vector = 1 if rank == 1 else max(8, 16 // (tile.bits // 8))
-        phases = 1 if rank == 1 else max(1, min(8, tile.shape[-1] // vector))
+        vector, phases = (1, 1) if rank == 1 else _swizzle(tile.shape[-1], tile.bits)
         shape = f"vec={vector}, per_phase=1, max_phase={phases}, order={order}"
         return f"gl.SwizzledSharedLayout({shape})"
 

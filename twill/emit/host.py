@@ -33,19 +33,20 @@ class Memory:
     """
 
     def __init__(self, tensor=None, kind=None):
-        self.tensor, self.kind, self.reach, self.writes = tensor, kind, None, []
+        self.tensor, self.kind, self.reach = tensor, kind, None
+        self.program, self.writes = 0, []
 
     def _note(self, at, shape):
         ends = [int(begin) + extent for begin, extent in zip(at, shape)]
         self.reach = ends if self.reach is None else [max(p) for p in zip(self.reach, ends)]
 
     def written_twice(self):
-        """Return whether two stores meet: of two programs, the later one would win."""
-        seen = torch.zeros(self.reach, dtype=torch.bool)
-        for place in self.writes:
-            if seen[place].any():
+        """Return whether stores of two programs meet: the later one would win."""
+        owner = torch.zeros(self.reach, dtype=torch.int32)
+        for program, place in self.writes:
+            if ((owner[place] > 0) & (owner[place] != program)).any():
                 return True
-            seen[place] = True
+            owner[place] = program
         return False
 
     def _part(self, at, shape):
@@ -60,7 +61,7 @@ class Memory:
 
     def store(self, at, value):
         if self.tensor is None:
-            self.writes.append(self._part(at, value.shape))
+            self.writes.append((self.program, self._part(at, value.shape)))
             return self._note(at, value.shape)
         self.tensor[self._part(at, value.shape)] = value.to(self.tensor.dtype)
 
@@ -84,7 +85,8 @@ class Memory:
 
     def store_at(self, offsets, value, mask=True):
         if self.tensor is None:
-            self.writes.append((offsets if mask is True else offsets[mask]).to(torch.int64))
+            places = offsets if mask is True else offsets[mask]
+            self.writes.append((self.program, places.to(torch.int64)))
             return self._note([int(offsets.max())], [1])
         if mask is not True:
             offsets, value = offsets[mask], value[mask]
@@ -130,7 +132,10 @@ def entry_point(kernel: _Kernel) -> list[str]:
     signature = [f'{INDENT}"{name}": "{kind}",' for name, kind in kinds.items()]
     descriptors = [p for p in parameters if p.shape]
     promise = kernel.schedule.promise
-    simulated = None if promise is None else f"{promise.interval_cycles:g}"
+    loops = [s for s in kernel.source.function.walk() if name_of(s) == "scf.for"]
+    # Of a kernel with other loops an iteration of the arguments is more than one of this.
+    alone = promise is not None and len(loops) == 1
+    simulated = f"{promise.interval_cycles:g}" if promise is not None and alone else None
     lines = [
         f'KERNEL = "{kernel.kernel_name}"',
         "SIGNATURE = {",
@@ -209,6 +214,8 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
         "",
         "def every_program(memory, arguments, grid, exact, device):",
         f"{INDENT}for number in range(grid[0] * grid[1] * grid[2]):",
+        f"{INDENT * 2}for one in memory.values():",
+        f"{INDENT * 3}one.program = number + 1",
         f"{INDENT * 2}program = (",
         f"{INDENT * 3}number % grid[0], number // grid[0] % grid[1], number // grid[0] // grid[1]",
         f"{INDENT * 2})",
