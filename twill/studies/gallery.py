@@ -59,7 +59,8 @@ The *bound* is what [no program of the loop is below](bound.md); the *interval* 
 simulated SM takes for an iteration, over 200 of them, of the fastest program that quick effort
 finds. Both are cycles. Every schedule is verified. Every kernel is emulated: executed on NumPy for
 the trip counts that are named, and compared with the kernel as it was written in float64; the
-*error* is the largest, relative to the largest value of the output. [Some](gpu.md) have been run on a GPU.
+*error* is the largest, relative to the largest value of the output. [Some](gpu.md) have been run on
+a GPU.
 
 {emulated} of {every} are emitted and compute what they should.
 
