@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.support.pages import ROOT
 from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.emit import emitted
-from twill.emit.allocations import Allocations
+from twill.emit.allocations import Allocations, swizzle
 from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
 from twill.lower.prepare import prepared
@@ -188,7 +189,8 @@ def test_what_is_added_to_outputs_is_expected_of_them_as_they_were(
         module = load(written("attention_backward_two_tiles_d64_hopper", tmp_path))
 
         def launch(arguments: dict[str, Any], grid: tuple[int, ...]) -> None:
-            arguments.update(module.reference(arguments, grid))
+            for name, value in module.reference(arguments, grid).items():
+                arguments[name] = value.to(arguments[name].dtype)
 
         monkeypatch.setattr(module, "launch", launch)
         module.check(4)
@@ -214,6 +216,22 @@ def test_no_slot_and_no_parity_has_a_negative_operand(name: str) -> None:
                         assert eval(code, {}, known) >= 0  # noqa: S307 - of our own text
                         checked += 1
     assert checked > 3
+
+
+@pytest.mark.parametrize("columns", [16, 32, 64, 128, 512])
+def test_half_a_warp_finds_its_numbers_in_different_banks(columns: int) -> None:
+    """32-bit numbers as a product leaves them: a thread has two of a row, four threads eight.
+
+    Triton's swizzle: of row r part c lies where part c ^ (r / per_phase % max_phase) would be.
+    """
+    part, phases = swizzle(columns, 32)
+    assert part * phases <= columns
+    for first in range(0, columns, 8):
+        banks = []
+        for row, column in itertools.product(range(4), range(first, first + 8)):
+            lies = (column // part ^ row % phases) * part + column % part
+            banks.append((row * columns + lies) % 32)
+        assert len(set(banks)) == 32
 
 
 def test_loops_before_lie_in_slots_even_where_not_all_has_room(

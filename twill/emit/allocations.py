@@ -30,7 +30,7 @@ def plain_layout(shape: tuple[int, ...]) -> str:
     return f"gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order={order})"
 
 
-def _swizzle(columns: int, bits: int) -> tuple[int, int]:
+def swizzle(columns: int, bits: int) -> tuple[int, int]:
     """Return how many numbers of a row stay together, and after how many rows that begins anew.
 
     Half a warp has eight numbers of each of four rows of a product's tile. If they stay together
@@ -161,7 +161,7 @@ class Allocations(Slots):
                         return self.layouts.of_memory(text.replace("!tt.tensordesc", "memdesc", 1))
         rank = max(1, len(tile.shape))
         order = list(range(rank))[::-1]
-        vector, phases = (1, 1) if rank == 1 else _swizzle(tile.shape[-1], tile.bits)
+        vector, phases = (1, 1) if rank == 1 else swizzle(tile.shape[-1], tile.bits)
         shape = f"vec={vector}, per_phase=1, max_phase={phases}, order={order}"
         return f"gl.SwizzledSharedLayout({shape})"
 
