@@ -71,6 +71,8 @@ class Unit:
 
     def factor(self, now: float) -> float:
         """Return by what something takes longer because of what other units are doing."""
+        if not self.slowed:
+            return 1.0
         return math.prod(
             factor for beside, factor in self.slowed if any(one.works(now) for one in beside)
         )
