@@ -16,7 +16,7 @@ import pytest
 
 import twill
 from tests.support.commands import SIM, in_process
-from tests.support.fuzzing import limited
+from tests.support.fuzzing import LONGEST_SECONDS, limited
 from tests.support.readers import (
     CAUSAL,
     PAPER,
@@ -36,7 +36,6 @@ from twill.sim.engine.latency import LatencyFile, parse_latency
 COUNT = 60
 MANY = 3_000
 LONG = ("dump", "machine", "order")
-LONGEST_SECONDS = 20
 LONGEST_MESSAGE = 1_000
 MOST_BYTES = 10**9
 
@@ -54,8 +53,7 @@ def outcomes(reader: Reader, seed: int, count: int) -> tuple[Counter[str], float
             file.write_bytes(mutant.data)
             start = time.perf_counter()
             try:
-                with limited(LONGEST_SECONDS):
-                    end = _outcome(reader, str(file), ends["accepted"])
+                end = _outcome(reader, str(file), ends["accepted"])
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):
                     raise
@@ -67,7 +65,8 @@ def outcomes(reader: Reader, seed: int, count: int) -> tuple[Counter[str], float
 
 def _outcome(reader: Reader, file: str, before: int) -> str:
     try:
-        reader.follow(file)
+        with limited(LONGEST_SECONDS):
+            reader.follow(file)
         end = "accepted"
     except twill.TwillError as error:
         message = str(error)

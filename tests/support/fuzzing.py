@@ -340,6 +340,7 @@ class TooLate(BaseException):
     """Not an `Exception`, so that nobody takes it for bad input."""
 
 
+LONGEST_SECONDS = 20  # processor seconds in which a file is read, and any one command ends
 PATIENCE = 10  # times as long as the work may take on a machine with other work
 
 

@@ -20,7 +20,15 @@ from unittest import mock
 
 import twill
 from tests.support.commands import SIM, in_process
-from tests.support.fuzzing import Mutant, as_json, as_toml, mutants, text_mutants
+from tests.support.fuzzing import (
+    LONGEST_SECONDS,
+    Mutant,
+    as_json,
+    as_toml,
+    limited,
+    mutants,
+    text_mutants,
+)
 from tests.support.mutations import mutations
 from twill.artifacts.costs import Terms, names_in
 from twill.artifacts.loop import MOST_CYCLES, Loop
@@ -84,7 +92,8 @@ class Reader:
 
 def commanded(*command: str) -> None:
     """Give a command; it ends without a traceback, and what it refuses is one line."""
-    done = in_process(*command)
+    with limited(LONGEST_SECONDS):
+        done = in_process(*command)
     assert done.returncode in (0, 1, 2), done
     if done.returncode == 2:
         warned = done.stderr.removesuffix("\n").split("\n")[:-1]
