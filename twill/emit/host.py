@@ -134,8 +134,9 @@ def entry_point(kernel: _Kernel) -> list[str]:
     promise = kernel.schedule.promise
     loops = [s for s in kernel.source.function.walk() if name_of(s) == "scf.for"]
     # Of a kernel with other loops an iteration of the arguments is more than one of this.
-    alone = promise is not None and len(loops) == 1
-    simulated = f"{promise.interval_cycles:g}" if promise is not None and alone else None
+    simulated = None
+    if promise is not None and len(loops) == 1:
+        simulated = f"{promise.interval_cycles:g}"
     lines = [
         f'KERNEL = "{kernel.kernel_name}"',
         "SIGNATURE = {",
