@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +22,7 @@ from concurrent.futures import (
 )
 from concurrent.futures import wait as wait_for
 from multiprocessing.connection import wait
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from twill.errors import InputError, MissingLibraryError, WorkerError
 
@@ -111,6 +113,17 @@ def cluster(address: str) -> Iterator[Executor]:
     finally:
         client.close()
         logging.disable(before)
+
+
+def with_kept(function: Callable[..., Result], kept: bytes, *arguments: object) -> Result:
+    """Call a function first with what is pickled, a tuple, which each process unpickles once."""
+    return function(*_unpickled(kept), *arguments)
+
+
+@functools.lru_cache(maxsize=1)
+def _unpickled(kept: bytes) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = pickle.loads(kept)  # noqa: S301 - pickled by this program
+    return found
 
 
 def completed(

@@ -225,10 +225,8 @@ def test_a_large_loop_is_searched_again_from_the_best(
 ) -> None:
     searches: list[tuple[list[Point], int, list[Point]]] = []
 
-    def noted(
-        given: twill.Schedule, judge: Judge, points: list[Point], **options: Any
-    ) -> list[Point]:
-        found = search.anneal(given, judge, points, **options)
+    def noted(programs: Programs, judge: Judge, points: list[Point], **options: Any) -> list[Point]:
+        found = search.anneal(programs, judge, points, **options)
         searches.append((points, options["simulations"], found))
         return found
 
@@ -263,13 +261,13 @@ def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
     programs, interval = of(layer_norm)
     candidate = programs.candidate(interval, layer_norm.start)
     judge = Judge((Conditions(),))
-    points = looked_at(layer_norm, judge, [Point(candidate, math.inf)], exact=True) * 2
+    points = looked_at(programs, judge, [Point(candidate, math.inf)], exact=True) * 2
     monkeypatch.setattr(search, "RECORDED", 2)  # so that parts end between two looks
 
     def found(part: int, pool: Executor | None) -> list[Point]:
         monkeypatch.setattr(search, "PART", part)
         return search.anneal(
-            layer_norm,
+            programs,
             judge,
             points,
             known=math.inf,
@@ -371,7 +369,7 @@ def test_a_program_may_lack_registers_on_the_way_but_not_in_the_end(
         programs.schedule(candidate)
     point = Point(candidate, 0.0, lack)
     assert best_of(programs, Judge((Conditions(),)), [point]) is None
-    (looked,) = looked_at(layer_norm, Judge((Conditions(),)), [point], exact=True)
+    (looked,) = looked_at(Programs(layer_norm), Judge((Conditions(),)), [point], exact=True)
     assert (looked.lack, looked.energy) == (0.0, Judge((Conditions(),)).interval(layer_norm, 16))
 
 

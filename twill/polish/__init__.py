@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
@@ -17,7 +18,7 @@ from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
 from twill.errors import Refusal, RefusedError, TwillError, WorkerError
-from twill.executors import local
+from twill.executors import local, with_kept
 from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs, in_turn
@@ -193,7 +194,7 @@ class _Polishing:
             for until in (int(simulations / _larger(self._given.loop) ** FIRST), simulations):
                 if points and spent < until:
                     points = anneal(
-                        self._given,
+                        self._programs,
                         self._judge,
                         points,
                         known=math.inf if self._best is None else self._best.cost,
@@ -293,11 +294,14 @@ class _Polishing:
         self, points: Sequence[Point], pool: Executor | None, *, exact: bool
     ) -> Iterator[Point]:
         """Yield points that are programs with their energy, infinite if one fails to run."""
-        look = partial(looked_at, self._given, self._judge, exact=exact)
+        look = partial(looked_at, exact=exact)
         together = 1 if exact else TOGETHER
         few = [points[i : i + together] for i in range(0, len(points), together)]
-        found = map(look, few) if pool is None else pool.map(look, few)
-        return chain.from_iterable(found)
+        with_these = (self._programs, self._judge)
+        if pool is None:
+            return chain.from_iterable(map(partial(look, *with_these), few))
+        there = partial(with_kept, look, pickle.dumps(with_these))
+        return chain.from_iterable(pool.map(there, few))
 
     def _tell(self, points: Sequence[Point]) -> bool:
         """Take note of what was found, and return whether nothing can be faster."""

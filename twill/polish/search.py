@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
+from twill.executors import with_kept
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
@@ -201,13 +204,13 @@ def _look(programs: Programs, judge: Judge, moves: Moves, point: Point) -> None:
 
 
 def looked_at(
-    given: Schedule, judge: Judge, points: Sequence[Point], *, exact: bool
+    programs: Programs, judge: Judge, points: Sequence[Point], *, exact: bool
 ) -> list[Point]:
     """Return those of some points that are programs, with energy, infinite where one fails to run.
 
     `exact`: whether all contexts run, instead of one that stands for them.
     """
-    programs, found = Programs(given), []
+    found = list[Point]()
     for point in filter(lambda point: programs.ordered(point.candidate), points):
         try:
             schedule, lack = programs.with_lack(point.candidate)
@@ -255,22 +258,22 @@ def _key(schedule: Schedule) -> str:
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
-def _further(given: Schedule, judge: Judge, walk: Walk) -> Walk:
-    walk.on(Programs(given), judge)
+def _further(programs: Programs, judge: Judge, walk: Walk) -> Walk:
+    walk.on(programs, judge)
     return walk
 
 
 def _walked(
-    given: Schedule, judge: Judge, walks: Sequence[Walk], pool: Executor | None
+    programs: Programs, judge: Judge, walks: Sequence[Walk], pool: Executor | None
 ) -> list[Chain]:
     """Return chains after a round: whoever is free takes the next part of one."""
     if pool is None:
-        programs = Programs(given)
         for walk in walks:
             while not walk.ended:
                 walk.on(programs, judge)
         return [walk.chain for walk in walks]
-    begun = {pool.submit(_further, given, judge, walk): n for n, walk in enumerate(walks)}
+    further = partial(with_kept, _further, pickle.dumps((programs, judge)))
+    begun = {pool.submit(further, walk): n for n, walk in enumerate(walks)}
     taken: dict[int, Chain] = {}
     while begun:
         for future in wait(begun, return_when=FIRST_COMPLETED).done:
@@ -278,7 +281,7 @@ def _walked(
             if walk.ended:
                 taken[n] = walk.chain
             else:
-                begun[pool.submit(_further, given, judge, walk)] = n
+                begun[pool.submit(further, walk)] = n
     return [taken[n] for n in range(len(walks))]
 
 
@@ -305,7 +308,7 @@ def _chosen(chains: Sequence[Chain], number: int) -> list[Chain]:
 
 
 def anneal(
-    given: Schedule,
+    programs: Programs,
     judge: Judge,
     points: Sequence[Point],
     *,
@@ -334,7 +337,7 @@ def anneal(
         budget = simulations // (ROUNDS * len(chosen))
         known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])
         walks = [Walk(chain, number, seed, known, budget) for chain in chosen]
-        taken = _walked(given, judge, walks, pool)
+        taken = _walked(programs, judge, walks, pool)
         chains = [chain for chain in chains if chain not in chosen] + taken
         if report([chain.best for chain in chains if chain.best is not None]):
             return []
