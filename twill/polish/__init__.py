@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import pickle
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.promise import Measured, Promise
@@ -228,8 +228,8 @@ class _Polishing:
         found = [Other(other, taken) for taken, other in least if other != origin]
         return tuple(found[:OTHERS_TOLD])
 
-    def _candidates(self) -> list[tuple[str, Candidate]]:
-        """Return where searches may begin, by the static times and by those of a run."""
+    def _candidates(self) -> Iterator[tuple[str, Candidate]]:
+        """Yield where searches may begin, by the static times and by those of a run."""
         found = list(self._beginnings(self._given))
         said = [""] * len(found)
         for other in self._others_given:
@@ -237,12 +237,9 @@ class _Polishing:
             said += [ANOTHER] * (len(found) - len(said))
         bound = float(self._bound.cycles)
         by_turns = zip_longest(*(starts(self._programs, one, bound) for one in found))
-        return [
-            (", ".join(filter(None, (which, start[0]))), start[1])
-            for some in by_turns
-            for which, start in zip(said, some, strict=True)
-            if start is not None
-        ]
+        for which, start in chain.from_iterable(zip(said, some, strict=True) for some in by_turns):
+            if start is not None:
+                yield ", ".join(filter(None, (which, start[0]))), start[1]
 
     def _beginnings(self, schedule: Schedule) -> Iterator[Candidate]:
         """Yield the candidates that a schedule is, by its static times and by those of a run."""
@@ -255,7 +252,7 @@ class _Polishing:
             yield programs.with_late_loads(ran)
 
     def _first(
-        self, candidates: Sequence[tuple[str, Candidate]], most: int, pool: Executor | None
+        self, candidates: Iterable[tuple[str, Candidate]], most: int, pool: Executor | None
     ) -> list[Point]:
         """Return the best of the candidates that can be simulated, at most as many as chains.
 
@@ -275,13 +272,13 @@ class _Polishing:
         return _best([p for p in again if math.isfinite(p.energy)], CHAINS)
 
     def _estimated(
-        self, candidates: Sequence[tuple[str, Candidate]], pool: Executor | None
+        self, candidates: Iterable[tuple[str, Candidate]], pool: Executor | None
     ) -> Iterator[list[Point]]:
         """Yield some at a time, in their order; processes look at the next ones meanwhile."""
-        points = [Point(candidate, math.inf, origin=said) for said, candidate in candidates]
+        points = (Point(candidate, math.inf, origin=said) for said, candidate in candidates)
         under_way = deque[Iterator[Point]]()
-        for i in range(0, len(points), AT_A_TIME):
-            under_way.append(self._looked_at(points[i : i + AT_A_TIME], pool, exact=False))
+        while few := list(islice(points, AT_A_TIME)):
+            under_way.append(self._looked_at(few, pool, exact=False))
             if len(under_way) == AHEAD:
                 yield list(under_way.popleft())
         yield from map(list, under_way)
