@@ -57,7 +57,7 @@ def promised_conditions(schedule: Schedule) -> tuple[Conditions, ...]:
         return (Conditions(),)
     return tuple(
         Conditions.of(
-            latency=None if said.latency == "nominal" else said.latency,
+            latency=said.latency,
             warp_scheduler=said.warp_scheduler,
             iterations=promise.iterations,
         )

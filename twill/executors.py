@@ -48,12 +48,13 @@ def local(jobs: int) -> Iterator[Executor | None]:
                 executor.submit(_begun)
         yield executor
     finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+        with interrupts_later():  # a shutdown that is interrupted leaves workers that nobody ends
+            executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Let Ctrl-C wait: a worker that is still starting would answer it with a traceback."""
+    """Let Ctrl-C wait while workers start or end: one would answer it with a traceback."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

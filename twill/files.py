@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -67,7 +68,7 @@ def check_target(file: str | os.PathLike[str] | None) -> None:
     Raises
     ------
     InputError
-        If it is a folder, is in none, or was read as an input.
+        If it is a folder, is in none or in one where nobody may write, or was read as an input.
     """
     if file is None or file == STANDARD_OUTPUT:
         return
@@ -76,10 +77,11 @@ def check_target(file: str | os.PathLike[str] | None) -> None:
         if not str(file) or target.is_dir():
             raise InputError("cannot write: not a file", file=short(str(file)))
         target.parent.stat()
-        if not target.exists():
-            return
-        found = target.stat()
-    if (found.st_dev, found.st_ino) in (_inputs.get() or ()):
+        found = target.stat() if target.exists() else None
+        replaced = found is None or stat.S_ISREG(found.st_mode)
+        if replaced and not os.access(target.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if found is not None and (found.st_dev, found.st_ino) in (_inputs.get() or ()):
         raise InputError("was read as an input, and would be replaced", file=str(file))
 
 

@@ -28,6 +28,7 @@ WARP_SCHEDULERS: tuple[WarpScheduler, ...] = get_args(WarpScheduler)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 DEFAULT_ITERATIONS, MOST_ITERATIONS = 64, 10_000_000
 DEFAULT_TOLERANCE = 0.02
+NOMINAL = "nominal"  # latencies of loads that are those of the machine file
 LARGEST_BUNDLE = 1024
 Name = TypeVar("Name", bound=str)
 
@@ -118,13 +119,14 @@ class Conditions:
     @property
     def latency_text(self) -> str:
         """The latency sources in one text that `latency_texts` takes apart; ``nominal`` if none."""
-        return shlex.join(self.latency) or "nominal"
+        return shlex.join(self.latency) or NOMINAL
 
 
 def latency_texts(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return latency sources one by one.
 
-    `texts`: in one text with spaces between, as a shell has them: a path with spaces is in quotes.
+    `texts`: in one text with spaces between, as a shell has them: a path with spaces is in quotes;
+    ``nominal`` for none.
 
     Raises
     ------
@@ -133,6 +135,8 @@ def latency_texts(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     """
     if not isinstance(texts, str):
         return tuple(texts or ())
+    if texts == NOMINAL:
+        return ()
     try:
         return tuple(shlex.split(texts))
     except ValueError:

@@ -167,23 +167,24 @@ class StreamingMultiprocessor:
 
 
 def _check(schedule: Schedule) -> None:
-    """Refuse programs that do not issue every operation once, on the group where it is placed."""
+    """Refuse programs that do not issue every operation once, in order, on its own group."""
     if not schedule.programs:
         raise _refusal(schedule, "the schedule has no programs", "programs")
-    parts: dict[str, list[tuple[Fraction, Fraction]]] = defaultdict(list)
+    parts: dict[str, list[tuple[int, int, Fraction, Fraction]]] = defaultdict(list)
     for number, program in enumerate(schedule.programs):
-        for part in program.issues:
+        for position, part in enumerate(program.issues):
             home = schedule.assignment[part.operation]
             if home != program.group:
                 what = f"{program.group} issues {part.operation}, which is placed on {home}"
                 raise _refusal(schedule, what, f"programs[{number}].body")
             of = part.of or 1
             begin, end = Fraction(part.begin or 0, of), Fraction(part.end or of, of)
-            parts[part.operation].append((begin, end))
+            parts[part.operation].append((part.stage, position, begin, end))
     for operation in schedule.assignment:
-        edges = [Fraction(0), *(edge for part in sorted(parts[operation]) for edge in part), 1]
+        edges = [Fraction(0), *(edge for part in sorted(parts[operation]) for edge in part[2:]), 1]
         if any(a != b for a, b in zip(edges[::2], edges[1::2], strict=True)):
-            what = f"{operation} is not issued exactly once, as a whole or in all of its parts"
+            how = "as a whole or in all of its parts one after the other"
+            what = f"{operation} is not issued exactly once, {how}"
             raise _refusal(schedule, what, "programs")
     warps, most = sum(group.warps for group in schedule.groups), schedule.machine.warps.value
     if warps > most:

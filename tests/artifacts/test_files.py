@@ -17,7 +17,7 @@ from tests.support.commands import in_process
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
-from twill.files import make_folder, write_whole
+from twill.files import check_target, make_folder, write_whole
 from twill.frontends.schedules import load_schedule
 from twill.names import file_name
 from twill.sim.engine import Conditions
@@ -210,3 +210,16 @@ def test_standard_output_is_no_folder(command: str, folder: Path) -> None:
     assert done.stderr == "twill: -: standard output is no folder; ./- is a folder of that name\n"
     assert not (folder / "-").exists()
     make_folder(folder / "-")
+
+
+def test_a_folder_where_nobody_may_write_is_refused_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, device = tmp_path / "made.json", Path(os.devnull)
+    check_target(target)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    check_target(device)
+    for _ in range(2):  # a file that is there is replaced, too
+        with pytest.raises(twill.InputError, match="cannot write: Permission denied"):
+            check_target(target)
+        target.touch()

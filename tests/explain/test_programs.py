@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import twill
+from tests.support.commands import in_process
 from twill.bounds.programs import program_bounds
-from twill.explain.programs import ProgramExplanation, _changes, explain_program, program_levers
+from twill.explain.programs import (
+    ProgramExplanation,
+    ProgramLever,
+    _changes,
+    explain_program,
+    program_levers,
+)
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
 from twill.sim.engine import Conditions
@@ -99,3 +108,19 @@ def test_nothing_is_looked_for_where_the_bound_is_met(monkeypatch: pytest.Monkey
     found = explain_program(hand)
     levers = list(program_levers(hand, found, simulations=9))
     assert {(lever.interval_cycles, lever.gain) for lever in levers[:5]} == {(2.0, 0.0)}
+
+
+def test_an_interruption_tells_the_levers_until_then(
+    norm: Schedule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def some(*_: object, **__: object) -> Iterator[ProgramLever]:
+        yield ProgramLever("no limit of registers", 500.0, 446.0, 0.25)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("twill.explain.programs.program_levers", some)
+    file = tmp_path / "norm.json"
+    norm.model_copy(update={"proof": None}).save(file)
+    done = in_process("twill", "explain", str(file))
+    assert "no limit of registers" in done.stdout
+    assert done.stderr == "twill: interrupted; other changes were not looked at\n"
+    assert done.returncode == 130

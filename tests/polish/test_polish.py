@@ -18,6 +18,7 @@ import pytest
 import twill
 import twill.polish as polishing
 from tests.support.commands import in_process
+from twill.cli.schedule import _conditions
 from twill.lower.pipeline import Choices
 from twill.polish import EFFORTS, Interrupted, polish, search
 from twill.polish.candidates import Programs
@@ -212,6 +213,46 @@ def test_a_group_that_no_program_may_use_is_refused(layer_norm: twill.Schedule) 
         )
 
 
+def test_a_given_schedule_that_breaks_a_rule_is_no_answer(layer_norm: twill.Schedule) -> None:
+    """What its groups do not take is done by others in what is found."""
+    together = dict.fromkeys(layer_norm.assignment, layer_norm.assignment["x"])
+    given = layer_norm.model_copy(
+        update={
+            "placements": tuple(
+                one.model_copy(update={"group": together[one.operation]})
+                for one in layer_norm.placements
+            )
+        }
+    )
+    found = polish(given, simulations=4)
+    assert found.given_cycles is None
+    assert found.objection.startswith("variable latency: x.load")
+    assert twill.verify(found.schedule).valid
+
+
+def test_why_nothing_runs_is_said(layer_norm: twill.Schedule) -> None:
+    """Without static times there is nothing else to begin with than a run."""
+    programs, interval = of(layer_norm)
+    untimed = programs.schedule(programs.candidate(interval, layer_norm.start))
+    bodies = tuple(
+        one.model_copy(update={"body": tuple(i for i in one.body if i.do != "put")})
+        for one in untimed.programs
+    )
+    with pytest.raises(twill.RefusedError, match=r"as it is given, programs: .* is put 0 times"):
+        polish(untimed.model_copy(update={"programs": bodies}), simulations=4)
+
+
+def test_what_is_given_and_what_is_found_run_as_long(layer_norm: twill.Schedule) -> None:
+    """With drawn latencies the first iterations take another time than all together."""
+    drawn = Conditions(latency=("uniform:400,2000",))
+    found = polish(layer_norm, simulations=1, conditions=(drawn,))
+    promise = found.schedule.promise
+    assert promise is not None
+    assert found.schedule.programs == layer_norm.programs
+    assert found.given_cycles == promise.interval_cycles
+    assert found.given_cycles != Judge((drawn,)).interval(layer_norm, 64)
+
+
 def test_what_is_issued_before_what_it_reads_is_no_candidate(layer_norm: twill.Schedule) -> None:
     programs, interval = of(layer_norm)
     candidate = programs.candidate(interval, layer_norm.start)
@@ -273,7 +314,7 @@ def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
             known=math.inf,
             simulations=64,
             pool=pool,
-            report=lambda _: False,
+            report=lambda *_: False,
         )
 
     whole = found(64, None)
@@ -299,6 +340,7 @@ def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> N
     assert found.given_cycles is not None
     assert promise.interval_cycles < found.given_cycles
     assert promise.iterations == 64
+    assert 0 < promise.simulations < FEW
     assert f"{promise.interval_cycles:g} cycles, " in told[-1]
     assert twill.verify(found.schedule).valid
 
@@ -371,6 +413,13 @@ def test_a_program_may_lack_registers_on_the_way_but_not_in_the_end(
     assert best_of(programs, Judge((Conditions(),)), [point]) is None
     (looked,) = looked_at(Programs(layer_norm), Judge((Conditions(),)), [point], exact=True)
     assert (looked.lack, looked.energy) == (0.0, Judge((Conditions(),)).interval(layer_norm, 16))
+
+
+def test_conditions_are_taken_as_they_are_told() -> None:
+    assert _conditions(["oldest:nominal", "oldest", "oldest:fixed:9"]) == (
+        Conditions(warp_scheduler="oldest"),
+        Conditions(warp_scheduler="oldest", latency=("fixed:9",)),
+    )
 
 
 SCHEDULE = ("twill", "schedule", "layer_norm_hopper", "-m", "hopper_h100")

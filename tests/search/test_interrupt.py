@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ import psutil
 import pytest
 
 import twill
+from twill.executors import local
 
 pytestmark = pytest.mark.usefixtures("heard")
 
@@ -222,3 +225,19 @@ def _living(mark: str) -> list[str]:
         except psutil.Error:
             continue
     return names
+
+
+def test_workers_have_ended_when_a_second_interruption_is_heard() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted_twice()
+    assert multiprocessing.active_children() == []
+
+
+def _interrupted_twice() -> None:
+    again = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with local(2) as pool:
+        assert pool is not None
+        pool.submit(time.sleep, 1).result()
+        pool.submit(time.sleep, 1)
+        again.start()
+        raise KeyboardInterrupt

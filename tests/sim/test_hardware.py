@@ -502,9 +502,13 @@ def test_a_slowed_command_is_seen_for_as_long_as_it_takes() -> None:
         ([Issue(operation="a")], "b is not issued exactly once"),
         ([Issue(operation="a"), Issue(operation="b"), Issue(operation="b")], "b is not issued"),
         ([Issue(operation="a"), Issue(operation="b", begin=0, end=2, of=3)], "b is not issued"),
+        ([Issue(operation="a"), *(Issue(operation="b", begin=n, end=n + 1, of=2) for n in (1, 0))],
+         "b is not issued"),
+        ([Issue(operation="a"), *(Issue(operation="b", begin=n, end=n + 1, of=2, stage=1 - n)
+         for n in (0, 1))], "b is not issued"),
         ([Issue(operation="a", signals=("x",)), Issue(operation="b")], "put an arrive behind it"),
     ],
-)
+)  # fmt: skip
 def test_a_program_that_leaves_out_work_is_refused(body: list[Instruction], message: str) -> None:
     loop = small_loop([op("a", "ALU", 3, warps=1), op("b", "ALU", 3, warps=1)])
     whole: list[Instruction] = [Issue(operation="a"), Issue(operation="b")]

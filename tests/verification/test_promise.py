@@ -162,3 +162,12 @@ def test_a_load_whose_latency_is_drawn_may_take_no_time(latency: str, *, holds: 
     promise = Promise(interval_cycles=9999.0, iterations=64, conditions=(measured,), bound=bound)
     told = twill.verify(schedule.model_copy(update={"promise": promise})).violations
     assert bool(told) is not holds
+
+
+def test_what_is_promised_is_what_the_first_conditions_took() -> None:
+    one = Measured(warp_scheduler="oldest", latency="nominal", interval_cycles=631.0)
+    assert Promise(interval_cycles=631.0, iterations=64, conditions=(one,)).gap is None
+    with pytest.raises(ValueError, match=r"that of the first conditions \(got 500 and 631\)"):
+        Promise(interval_cycles=500.0, iterations=64, conditions=(one,))
+    with pytest.raises(ValueError, match="at least 1 item"):
+        Promise(interval_cycles=500.0, iterations=64, conditions=())

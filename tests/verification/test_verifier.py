@@ -100,7 +100,8 @@ def test_the_papers_concurrency_refuses_flash_attention_3(
 def promise_of(interval: float, bound: float) -> Data:
     """Return the promise of an interval, and that the tensor core has work for so many cycles."""
     least = {"cycles": bound, "reason": "work", "of": ["tc"]}
-    return {"interval_cycles": interval, "iterations": 64, "conditions": [], "bound": least}
+    first = {"warp_scheduler": "oldest", "latency": "nominal", "interval_cycles": interval}
+    return {"interval_cycles": interval, "iterations": 64, "conditions": [first], "bound": least}
 
 
 CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
@@ -309,6 +310,18 @@ def test_a_wait_at_a_named_barrier_arrives_too(attention_schedule: twill.Schedul
     assert broken(attention_schedule, lambda data: meet(data, 1)) == [
         "programs: barrier met takes 2 arrivals and gets 1"
     ]
+
+
+def test_programs_issue_parts_one_after_the_other(attention_schedule: twill.Schedule) -> None:
+    def swapped(data: Data) -> None:
+        (body,) = [p["body"] for p in data["programs"] if p["group"] == place_of(data, "s0")]
+        issue = {"do": "issue", "operation": "s0"}
+        (at,) = [n for n, i in enumerate(body) if issue.items() <= i.items()]
+        whole = {**body[at], "of": 144}
+        body[at : at + 1] = [{**whole, "begin": 1, "end": 144}, {**whole, "begin": 0, "end": 1}]
+
+    said = "programs: s0 is issued in parts [(1, 144), (0, 1)] of 144"
+    assert said in broken(attention_schedule, swapped)
 
 
 def test_programs_issue_what_is_placed_when_it_is(attention_schedule: twill.Schedule) -> None:

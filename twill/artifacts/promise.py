@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Part
+from twill.artifacts.base import Part, refuse
 
 Cycles = Annotated[float, Field(gt=0)]
 
@@ -68,11 +68,21 @@ class Promise(Part):
 
     interval_cycles: Cycles
     iterations: PositiveInt
-    conditions: tuple[Measured, ...]
+    conditions: Annotated[tuple[Measured, ...], Field(min_length=1)]
     bound: ProgramBound | None = None
     static_interval: PositiveInt | None = None
     simulations: NonNegativeInt = 0
     seed: NonNegativeInt = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        first = self.conditions[0].interval_cycles
+        if self.interval_cycles != first:
+            got = f"got {self.interval_cycles:.10g} and {first:.10g}"
+            raise refuse(
+                "interval_cycles", f"what is promised is that of the first conditions ({got})"
+            )
+        return self
 
     @property
     def gap(self) -> float | None:

@@ -22,6 +22,7 @@ from twill.console import Report, progress
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
+    from twill.explain.programs import ProgramLever
     from twill.verification import Verdict
 
 
@@ -136,14 +137,21 @@ def _explain_program(
     found = explain_program(schedule)
     if not as_json:
         print_program_explanation(found)
-    levers = None
-    if simulations:
-        pulled = program_levers(schedule, found, simulations=simulations, jobs=jobs, report=report)
-        levers = list(pulled)
+    levers: list[ProgramLever] | None = [] if simulations else None
+    stopped = False
+    if levers is not None:
+        try:
+            levers.extend(
+                program_levers(schedule, found, simulations=simulations, jobs=jobs, report=report)
+            )
+        except KeyboardInterrupt:
+            stopped = True
     if as_json:
         print_json("program-explanation", program_explanation_data(found, levers))
     elif levers:
         print_program_levers(levers, simulations)
+    if stopped:
+        raise KeyboardInterrupt("other changes were not looked at")
 
 
 def _explain_proof(

@@ -390,4 +390,4 @@ def _conditions(texts: Sequence[str] | None) -> tuple[Conditions, ...]:
     given = [
         Conditions.of(warp_scheduler=warps, latency=latency or None) for warps, _, latency in parts
     ]
-    return tuple(given) or DEFAULT_CONDITIONS
+    return tuple(dict.fromkeys(given)) or DEFAULT_CONDITIONS

@@ -17,7 +17,7 @@ from twill.artifacts.promise import Measured, Promise
 from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
-from twill.errors import Refusal, RefusedError, TwillError, WorkerError
+from twill.errors import DefectError, Refusal, RefusedError, TwillError, WorkerError
 from twill.executors import local, with_kept
 from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
@@ -28,6 +28,7 @@ from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
+from twill.verification import verify
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
 EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
@@ -77,11 +78,14 @@ class Polished:
     given : Schedule
         The one from which the search began.
     given_cycles : float or None
-        Interval of the given schedule on the simulated SM; None where it does not run.
+        Interval of the given schedule on the simulated SM, over as many iterations as a promise;
+        None where it does not run, or breaks a rule that the verifier checks.
     origin : str
         What was changed in the given schedule before the search went on from it; empty if nothing.
     others : tuple of Other
         The next best ways, the best first.
+    objection : str
+        Why the given schedule is no answer, empty if it is one.
     """
 
     schedule: Schedule
@@ -89,6 +93,7 @@ class Polished:
     given_cycles: float | None
     origin: str
     others: tuple[Other, ...] = ()
+    objection: str = ""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -134,7 +139,9 @@ def polish(
     InputError
         If the loop cannot be costed for its machine, or conditions name no latency of its loads.
     RefusedError
-        If neither the schedule nor a program made of it runs.
+        If neither the schedule, as far as it breaks no rule, nor a program made of it runs.
+    DefectError
+        If what was found breaks a rule.
     WorkerError
         If a process that simulates dies.
     Interrupted
@@ -152,16 +159,23 @@ def polish(
             "a worker process died, perhaps for want of memory; try fewer --jobs"
         ) from None
     except KeyboardInterrupt:
-        found = search.polished(CONFIRMING, simulations, seed)
+        found = search.polished(CONFIRMING, search.simulated, seed)
         if found is None:
             raise
         raise Interrupted(found) from None
     if found is None:
-        raise RefusedError(f"{schedule.name}: no program of it runs", Refusal())
+        why = f"; as it is given, {search.objection}" if search.objection else ""
+        raise RefusedError(f"{schedule.name}: no program of it runs{why}", Refusal())
     return found
 
 
 class _Polishing:
+    """One search.
+
+    `simulated`: programs that were simulated when chains were last compared.
+    `objection`: why the given schedule is no answer, if it is none.
+    """
+
     def __init__(
         self, given: Schedule, judge: Judge, report: Report, others: Sequence[Schedule] = ()
     ) -> None:
@@ -174,21 +188,22 @@ class _Polishing:
         # Loads whose latency is drawn may take no time.
         latency = 0 if judge.conditions[0].latency else None
         self._bound = program_bound(given.loop, given.machine, latency=latency)
+        self._as_given = given
         self._given_cycles: float | None = None
+        self.simulated, self.objection = 0, ""
         self._best: Point | None = None
         self._intervals: dict[str, float] = {}  # of the best program by its origin
 
     def run(self, simulations: int, seed: int, pool: Executor | None) -> None:
         """Look for the best program."""
-        with suppress(TwillError):
-            self._given_cycles = self._judge.interval(self._given, CONFIRMING)
+        self._as_given, self._given_cycles, self.objection = self._judge.given(self._given, LAST)
         if self._given_cycles is not None and self._given_cycles <= self._bound.cycles:
             return
         few = max(1, min(simulations // 4, BEGINNINGS))
         points = self._first(self._candidates(), few, pool)
         if points:
             first = best_of(self._programs, self._judge, points)
-            if self._tell([] if first is None else [first]):
+            if self._tell([] if first is None else [first], few):
                 return
             spent = few
             for until in (int(simulations / _larger(self._given.loop) ** FIRST), simulations):
@@ -201,7 +216,7 @@ class _Polishing:
                         simulations=until - spent,
                         seed=seed,
                         pool=pool,
-                        report=self._tell,
+                        report=partial(self._tell_further, spent),
                     )[:ANEW]
                     spent = until
 
@@ -210,7 +225,7 @@ class _Polishing:
     ) -> Polished | None:
         """Return the best program, None if nothing runs; its promise is measured anew."""
         best, given = self._best, self._given_cycles
-        schedule, origin = self._given, ""
+        schedule, origin = self._as_given, ""
         if best is not None and (given is None or best.interval < given):
             schedule, origin = self._programs.schedule(best.candidate), best.origin
         elif given is None:
@@ -220,7 +235,11 @@ class _Polishing:
         with suppress(RefusedError):  # then no kernel can be made of it
             schedule = prepared(schedule)
         promised = self._promised(schedule, iterations, simulations, seed, pool)
-        return Polished(promised, self._given, given, origin, self._others(origin))
+        if broken := verify(promised).violations:
+            said = f"{broken[0].rule}: {broken[0].message}"
+            raise DefectError(f"the best program that was found is not valid, {said}")
+        others = self._others(origin)
+        return Polished(promised, self._given, given, origin, others, self.objection)
 
     def _others(self, origin: str) -> tuple[Other, ...]:
         """Return the best that was found from other beginnings."""
@@ -300,8 +319,12 @@ class _Polishing:
         there = partial(with_kept, look, pickle.dumps(with_these))
         return chain.from_iterable(pool.map(there, few))
 
-    def _tell(self, points: Sequence[Point]) -> bool:
+    def _tell_further(self, spent: int, points: Sequence[Point], simulated: int) -> bool:
+        return self._tell(points, spent + simulated)
+
+    def _tell(self, points: Sequence[Point], simulated: int) -> bool:
         """Take note of what was found, and return whether nothing can be faster."""
+        self.simulated = simulated
         for point in points:
             before = self._intervals.get(point.origin, point.interval)
             self._intervals[point.origin] = min(before, point.interval)

@@ -89,6 +89,8 @@ class Programs:
     def candidate(self, interval: int, start: Mapping[str, int]) -> Candidate:
         """Return the candidate with the groups of the schedule and these times, in cycles.
 
+        What the schedule has on a group that does not take it is on the narrowest that does.
+
         Raises
         ------
         RefusedError
@@ -105,11 +107,15 @@ class Programs:
                 )
             chosen[group.name] = mine[0]
             free.remove(mine[0])
-        names = [o.name for o in self.problem.operations]
+        places = {o.index: chosen[self._given.assignment[o.name]] for o in self.problem.operations}
+        for o in self.problem.operations:
+            if not self.groups[places[o.index]].takes(o):
+                taker = self.narrowest([o.index], ())
+                places[o.index] = places[o.index] if taker is None else taker
         return Candidate(
             interval,
-            tuple(start[name] for name in names),
-            tuple(chosen[self._given.assignment[name]] for name in names),
+            tuple(start[o.name] for o in self.problem.operations),
+            tuple(places[o.index] for o in self.problem.operations),
         )
 
     def _instead(self, group: str, free: list[int]) -> list[int]:

@@ -13,6 +13,7 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import simulate, steady_state_of
+from twill.verification import verify
 from twill.verification.registers import registers_along_programs
 
 FIRST_ITERATIONS = 16  # iterations in which is seen when and why operations are issued
@@ -96,6 +97,22 @@ class Judge:
         conditions = replace(self.conditions[0], iterations=iterations)
         return _executed(StreamingMultiprocessor(schedule, conditions), limit)
 
+    def given(self, schedule: Schedule, iterations: int) -> tuple[Schedule, float | None, str]:
+        """Return anybody's schedule as it is an answer, and its interval; None, and why, if none.
+
+        One whose static times break a rule is an answer without these. What breaks a rule of
+        programs, or fails to run, is only where a search begins.
+        """
+        bare = schedule.model_copy(update={"promise": None, "proof": None})
+        if verify(bare).violations:
+            schedule = bare = _without_times(bare)
+        if broken := verify(bare).violations:
+            return schedule, None, f"{broken[0].rule}: {broken[0].message}"
+        try:
+            return schedule, self.interval(schedule, iterations), ""
+        except TwillError as error:
+            return schedule, None, str(error)
+
     def cost(self, schedule: Schedule, interval: float, iterations: int) -> float:
         """Return what a program costs, from what it takes under the first conditions.
 
@@ -165,6 +182,12 @@ class Judge:
         except TwillError as error:
             return str(error)
         return ", ".join(f"more than there is of {name}" for name in found.exceeded)
+
+
+def _without_times(schedule: Schedule) -> Schedule:
+    placements = (one.model_copy(update={"start": None}) for one in schedule.placements)
+    none = dict.fromkeys(("initiation_interval", "length", "stages"))
+    return schedule.model_copy(update={**none, "placements": tuple(placements)})
 
 
 def _executed(

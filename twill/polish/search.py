@@ -316,12 +316,13 @@ def anneal(
     simulations: int,
     seed: int = 0,
     pool: Executor | None = None,
-    report: Callable[[Sequence[Point]], bool],
+    report: Callable[[Sequence[Point], int], bool],
 ) -> list[Point]:
     """Search from several programs, and report the best of each chain after each round.
 
-    It ends where `report` says that nothing can be better. Returns where chains are, the best
-    first, for another search to go on from; nothing if it ended.
+    Reported too is how many programs were simulated. It ends where `report` says that nothing can
+    be better. Returns where chains are, the best first, for another search to go on from; nothing
+    if it ended.
 
     After each round half as many chains go on, at least two, so that each gets more of the next
     (successive halving).
@@ -339,7 +340,8 @@ def anneal(
         walks = [Walk(chain, number, seed, known, budget) for chain in chosen]
         taken = _walked(programs, judge, walks, pool)
         chains = [chain for chain in chains if chain not in chosen] + taken
-        if report([chain.best for chain in chains if chain.best is not None]):
+        simulated = sum(chain.simulations for chain in chains)
+        if report([chain.best for chain in chains if chain.best is not None], simulated):
             return []
     chains = [_weighed(chain, LACKS[-1]) for chain in chains]
     return [chain.here for chain in sorted(chains, key=lambda chain: chain.worth)]

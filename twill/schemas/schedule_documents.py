@@ -133,6 +133,7 @@ class PolishedFigures(Part):
     name: str
     machine: str
     given_cycles: float | None
+    objection: str
     origin: str
     others: list[OtherProgram] = []
     promise: Promise

@@ -27,6 +27,7 @@ def polished_data(polished: Polished) -> dict[str, Any]:
         "name": polished.schedule.name,
         "machine": polished.schedule.machine.name,
         "given_cycles": polished.given_cycles,
+        "objection": polished.objection,
         "origin": polished.origin,
         "others": [asdict(other) for other in polished.others],
         "promise": promise.model_dump(exclude_none=True),
@@ -49,16 +50,18 @@ def print_polished(polished: Polished) -> None:
         origin = f", from it with {polished.origin}" if polished.origin else ""
         said = f"{change}{origin}" if faster else _nothing_faster(polished)
         paragraph(f"{cycles(polished.given_cycles)} cycles as it was given; {said}")
+    elif polished.objection:
+        paragraph(f"as it was given it is no answer: {polished.objection}")
     for other in polished.others:
         paragraph(f"{cycles(other.cycles)} cycles from it with {other.origin or 'the same roles'}")
 
 
 def _nothing_faster(polished: Polished) -> str:
     promise = polished.schedule.promise
-    searched = promise is not None and promise.simulations
-    return (
-        f"nothing faster was found among {searched} programs" if searched else "nothing is faster"
-    )
+    if promise is not None and promise.simulations:
+        return f"nothing faster was found among {promise.simulations} programs"
+    met = promise is not None and promise.gap is not None and promise.gap <= MET
+    return "nothing is faster" if met else "no other was looked at"
 
 
 def promise_words(promise: Promise) -> str:

@@ -28,7 +28,7 @@ from twill.verification.times import Placed
 
 
 def programs(placed: Placed) -> Iterator[str]:
-    """Every operation is issued once and whole, by its own group, as early as it is placed.
+    """Every operation is issued once, whole and in order, by its own group, as early as placed.
 
     What crosses groups in registers is put once, and got once for each reader and distance. Every
     barrier that is waited for gets as many arrivals a phase as it takes.
@@ -43,17 +43,19 @@ def programs(placed: Placed) -> Iterator[str]:
 
 
 def _issues(placed: Placed) -> Iterator[str]:
-    issued: dict[str, list[tuple[int, int]]] = {}
+    issued: dict[str, list[tuple[int, int, int, int]]] = {}
     for program in placed.schedule.programs:
-        for part in program.issues:
+        for position, part in enumerate(program.issues):
             home = placed.place[part.operation]
             if home != program.group:
                 yield f"{part.operation} is on group {home} and is issued by {program.group}"
             if part.of not in (None, placed.work(part.operation).issue):
                 yield f"a part of {part.operation} is of {part.of} cycles of issue"
-            issued.setdefault(part.operation, []).append((part.begin or 0, part.end or 0))
+            issued.setdefault(part.operation, []).append(
+                (part.stage, position, part.begin or 0, part.end or 0)
+            )
     for operation in placed.model.operations:
-        spans = sorted(issued.get(operation.name, []))
+        spans = [(begin, end) for _, _, begin, end in sorted(issued.get(operation.name, []))]
         begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
         joined = spans and [0, *ends] == [*begins, operation.issue]
         if not joined and spans != [(0, 0)]:
