@@ -213,6 +213,26 @@ def test_a_group_that_no_program_may_use_is_refused(layer_norm: twill.Schedule) 
         )
 
 
+def test_no_program_has_more_groups_of_a_width_than_the_machine(
+    layer_norm: twill.Schedule,
+) -> None:
+    """Loads and others may each use four of them, but not together more than four."""
+    programs, interval = of(layer_norm)
+    candidate = programs.candidate(interval, layer_norm.start)
+    narrow = [g for g, group in enumerate(programs.groups) if group.warps == 4]
+    names = [o.name for o in programs.problem.operations]
+    computing = [g for g in narrow if not programs.groups[g].variable_latency]
+    (loading,) = set(narrow) - set(computing)
+    spread = tuple(
+        loading if name == "x.load" else computing[k % len(computing)]
+        for k, name in enumerate(names)
+    )
+    with pytest.raises(twill.RefusedError, match="5 groups of 4 warps, hopper_h100 has 4"):
+        programs.with_lack(replace(candidate, group=spread))
+    few = tuple(computing[0] if g == computing[1] else g for g in spread)
+    programs.with_lack(replace(candidate, group=few))
+
+
 def test_a_given_schedule_that_breaks_a_rule_is_no_answer(layer_norm: twill.Schedule) -> None:
     """What its groups do not take is done by others in what is found."""
     together = dict.fromkeys(layer_norm.assignment, layer_norm.assignment["x"])

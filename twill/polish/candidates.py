@@ -21,7 +21,7 @@ from twill.lower.pipeline import Choices, Pipeline, pipeline
 from twill.lower.programs import programs
 from twill.lower.synchronization import Synchronization
 from twill.problem import Problem, build_problem
-from twill.problem.groups import WarpGroup, allocated, available_groups, lack_of_registers
+from twill.problem.groups import WarpGroup, allocated, available_groups, lack_of_registers, pools
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
 from twill.verification.registers import registers_along_programs
@@ -74,6 +74,7 @@ class Programs:
         self._given = schedule
         self.problem: Problem = build_problem(schedule.loop, schedule.machine)
         self.groups: tuple[WarpGroup, ...] = self._offered()
+        self._pools = pools(self.groups)
 
     def _offered(self) -> tuple[WarpGroup, ...]:
         """Return the machine's groups, for a kernel's loop those as wide as its tiles lie in."""
@@ -191,7 +192,7 @@ class Programs:
         Raises
         ------
         RefusedError
-            If a memory or the register file has no room for it.
+            If a memory or the register file has no room for it, or there are too few groups.
         """
         made, lacking = self.with_lack(candidate)
         if lacking:
@@ -207,8 +208,16 @@ class Programs:
         Raises
         ------
         RefusedError
-            If a memory has no room for it.
+            If a memory has no room for it, or the machine has fewer groups of a width.
         """
+        for pool in self._pools:
+            used = len(set(pool.members).intersection(candidate.group))
+            if used > pool.most:
+                what = f"{used} groups of {self.groups[pool.members[0]].warps} warps"
+                raise RefusedError(
+                    f"{self._given.name}: {what}, {self._given.machine.name} has {pool.most}",
+                    Refusal(),
+                )
         found = Assignment(candidate.start, candidate.group, self.groups)
         named = replace(
             pipeline(self.problem, candidate.interval, found), choices=candidate.choices
