@@ -150,7 +150,8 @@ def test_a_broken_promise_under_strict(schedule_file: str) -> None:
     done = call(*SIM, "run", "paper_example_by_hand", "--strict")
     assert done.returncode == 1
     assert done.stderr == (
-        "twill: paper_example_by_hand: no interval to compare with what was promised\n"
+        "twill: paper_example_by_hand: no static interval to compare with; "
+        "a promise is for `twill verify --run`\n"
     )
 
 

@@ -205,8 +205,10 @@ class Verdict:
         found = result.checks
         exceeded = found is not None and bool(found.exceeded)
         if self.strict and not exceeded and result.achieved is None:
-            reason = "no steady state" if result.measured_interval_cycles is None else "no interval"
-            raise RefusedError(f"{result.schedule}: {reason} to compare with what was promised")
+            said = "no steady state to compare with what was promised"
+            if result.measured_interval_cycles is not None:
+                said = "no static interval to compare with; a promise is for `twill verify --run`"
+            raise RefusedError(f"{result.schedule}: {said}")
         wrong = found is not None and found.numbers is not None and not found.numbers.right
         if wrong or (self.strict and (exceeded or not result.achieved)):
             raise typer.Exit(1)
