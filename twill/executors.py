@@ -48,18 +48,31 @@ def local(jobs: int) -> Iterator[Executor | None]:
                 executor.submit(_begun)
         yield executor
     finally:
-        with interrupts_later():  # a shutdown that is interrupted leaves workers that nobody ends
+        with _interrupts_ignored():  # a shutdown that is interrupted may wait for ever
             executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Let Ctrl-C wait while workers start or end: one would answer it with a traceback."""
+    """Let Ctrl-C wait: a worker that is still starting would answer it with a traceback."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let further Ctrl-C do nothing, whichever thread hears it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _begun() -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +15,6 @@ import psutil
 import pytest
 
 import twill
-from twill.executors import local
 
 pytestmark = pytest.mark.usefixtures("heard")
 
@@ -227,17 +224,31 @@ def _living(mark: str) -> list[str]:
     return names
 
 
-def test_workers_have_ended_when_a_second_interruption_is_heard() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        _interrupted_twice()
-    assert multiprocessing.active_children() == []
+INTERRUPTED_TWICE = """
+import multiprocessing, os, signal, threading, time
+from twill.executors import local
+
+def main():
+    try:
+        with local(2) as pool:
+            last = pool.submit(time.sleep, 2)
+            while not last.running():
+                time.sleep(0.01)
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        print(len(multiprocessing.active_children()))
+
+if __name__ == "__main__":
+    main()
+"""
 
 
-def _interrupted_twice() -> None:
-    again = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    with local(2) as pool:
-        assert pool is not None
-        pool.submit(time.sleep, 1).result()
-        pool.submit(time.sleep, 1)
-        again.start()
-        raise KeyboardInterrupt
+def test_workers_end_where_a_second_interruption_follows(tmp_path: Path) -> None:
+    (tmp_path / "twice.py").write_text(INTERRUPTED_TWICE)
+    process = started([sys.executable, "twice.py"], tmp_path)
+    try:
+        assert process.communicate(timeout=60) == ("0\n", "")
+    finally:
+        process.kill()
+    assert process.returncode == 0
