@@ -118,7 +118,7 @@ def test_copies_that_are_read_after_the_next_ones_came_are_renamed(tmp_path: Pat
     programs = Programs(given)
     assert given.initiation_interval is not None
     candidate = programs.candidate(given.initiation_interval, given.start)
-    moves, schedule = Moves(programs, Random(1)), given
+    moves, schedule = Moves(programs, Random(6)), given
     for _ in range(1000):
         moved = moves.propose(candidate)
         with suppress(RefusedError):
