@@ -129,14 +129,18 @@ def cluster(address: str) -> Iterator[Executor]:
         logging.disable(before)
 
 
-def with_kept(function: Callable[..., Result], kept: bytes, *arguments: object) -> Result:
-    """Call a function first with what is pickled, a tuple, which each process unpickles once."""
+def keeping(function: Callable[..., Result], *first: object) -> Callable[..., Result]:
+    """Return a function of the other arguments; a process that runs it unpickles `first` once."""
+    return functools.partial(_with_kept, function, pickle.dumps(first))
+
+
+def _with_kept(function: Callable[..., Result], kept: bytes, *arguments: object) -> Result:
     return function(*_unpickled(kept), *arguments)
 
 
 @functools.lru_cache(maxsize=1)
 def _unpickled(kept: bytes) -> tuple[Any, ...]:
-    found: tuple[Any, ...] = pickle.loads(kept)  # noqa: S301 - pickled by this program
+    found: tuple[Any, ...] = pickle.loads(kept)  # noqa: S301 - pickled by `keeping`
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
@@ -18,7 +17,7 @@ from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
 from twill.errors import DefectError, Refusal, RefusedError, TwillError, WorkerError
-from twill.executors import local, with_kept
+from twill.executors import keeping, local
 from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs, in_turn
@@ -236,8 +235,7 @@ class _Polishing:
             schedule = prepared(schedule)
         promised = self._promised(schedule, iterations, simulations, seed, pool)
         if broken := verify(promised).violations:
-            said = f"{broken[0].rule}: {broken[0].message}"
-            raise DefectError(f"the best program that was found is not valid, {said}")
+            raise DefectError(f"the best program that was found is not valid, {broken[0]}")
         others = self._others(origin)
         return Polished(promised, self._given, given, origin, others, self.objection)
 
@@ -313,11 +311,9 @@ class _Polishing:
         look = partial(looked_at, exact=exact)
         together = 1 if exact else TOGETHER
         few = [points[i : i + together] for i in range(0, len(points), together)]
-        with_these = (self._programs, self._judge)
         if pool is None:
-            return chain.from_iterable(map(partial(look, *with_these), few))
-        there = partial(with_kept, look, pickle.dumps(with_these))
-        return chain.from_iterable(pool.map(there, few))
+            return chain.from_iterable(map(partial(look, self._programs, self._judge), few))
+        return chain.from_iterable(pool.map(keeping(look, self._programs, self._judge), few))
 
     def _tell_further(self, spent: int, points: Sequence[Point], simulated: int) -> bool:
         return self._tell(points, spent + simulated)

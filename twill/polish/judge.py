@@ -107,7 +107,7 @@ class Judge:
         if verify(bare).violations:
             schedule = bare = _without_times(bare)
         if broken := verify(bare).violations:
-            return schedule, None, f"{broken[0].rule}: {broken[0].message}"
+            return schedule, None, str(broken[0])
         try:
             return schedule, self.interval(schedule, iterations), ""
         except TwillError as error:

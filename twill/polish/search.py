@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-import pickle
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from random import Random
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
-from twill.executors import with_kept
+from twill.executors import keeping
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
@@ -272,7 +270,7 @@ def _walked(
             while not walk.ended:
                 walk.on(programs, judge)
         return [walk.chain for walk in walks]
-    further = partial(with_kept, _further, pickle.dumps((programs, judge)))
+    further = keeping(_further, programs, judge)
     begun = {pool.submit(further, walk): n for n, walk in enumerate(walks)}
     taken: dict[int, Chain] = {}
     while begun:

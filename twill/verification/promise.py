@@ -23,8 +23,7 @@ def promise(placed: Placed) -> Iterator[str]:
     schedule = placed.schedule
     if schedule.promise is None or (bound := schedule.promise.bound) is None:
         return
-    first = next((one.latency for one in schedule.promise.conditions), NOMINAL)
-    latency = None if first == NOMINAL else 0
+    latency = None if schedule.promise.conditions[0].latency == NOMINAL else 0
     yield from check_program_bound(schedule.loop, schedule.machine, bound, latency=latency)
     interval = schedule.promise.interval_cycles
     if interval < bound.cycles * (1 - ROUNDING):

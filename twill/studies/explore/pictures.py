@@ -176,9 +176,7 @@ def occupied(view: View) -> tuple[Picture, Picture]:
     """Return what registers of groups, and addresses of memories, hold (see `Occupancy`)."""
     schedule, latency = view.schedule, view.found.latency
     occupancy = Occupancy(schedule)
-    conditions = Conditions.of(
-        iterations=ITERATIONS, latency=None if latency == "nominal" else latency
-    )
+    conditions = Conditions.of(iterations=ITERATIONS, latency=latency)
     StreamingMultiprocessor(schedule, conditions, (occupancy,)).run()
     by_place: dict[str, list[Share]] = defaultdict(list)
     for share in occupancy.shares():

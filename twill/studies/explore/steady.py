@@ -71,9 +71,8 @@ class Steady:
 def steady(name: str, schedule: Schedule, latency: str = "nominal") -> Steady:
     """Run a schedule and keep its steady state."""
     recording = Recording()
-    source = None if latency == "nominal" else latency
     try:
-        result = run(schedule, iterations=ITERATIONS, latency=source, recording=recording)
+        result = run(schedule, iterations=ITERATIONS, latency=latency, recording=recording)
     except TwillError as error:
         return Steady(name, schedule, latency, None, str(error), recording)
     return Steady(name, schedule, latency, result, "", recording)
