@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import itertools
 import logging
 import multiprocessing
@@ -29,6 +30,7 @@ from twill.errors import InputError, MissingLibraryError, WorkerError
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 START_METHOD = "spawn"  # workers share nothing with a process that has threads
+COLLECTED_AFTER = 50_000  # objects more than were freed, after which cycles are looked for
 
 
 @contextlib.contextmanager
@@ -75,6 +77,17 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextlib.contextmanager
+def collected_rarely() -> Iterator[None]:
+    """Look for unreachable cycles seldom: simulations make many objects, and few of them."""
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECTED_AFTER, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def _begun() -> None:
     """Do nothing: the pool starts a worker for it."""
 
@@ -83,6 +96,7 @@ def _begin() -> None:
     """End at once on Ctrl-C, and when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    gc.set_threshold(COLLECTED_AFTER, *gc.get_threshold()[1:])
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()

@@ -20,6 +20,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from twill.artifacts.schedule import Schedule
 from twill.sim.checks.vector_clocks import (
     Clock,
@@ -166,7 +168,7 @@ class Races:
         epochs = {execution.agent: execution.clock[execution.agent]}
         clock = execution.clock
         if chained and execution.behind is not None:
-            clock = list(map(max, clock, execution.behind))
+            clock = np.maximum(clock, execution.behind)
         return _Done(who, event.group, epochs, execution, work.by_proxy), clock
 
     def _beneath(self, cell: Cell) -> Iterator[tuple[Cell, _History]]:

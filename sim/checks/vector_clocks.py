@@ -13,8 +13,11 @@ first, and of the others only what it wrote itself.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from twill.artifacts.schedule import Schedule
 from twill.sim.engine.events import (
@@ -32,17 +35,17 @@ from twill.sim.engine.work import Work
 
 REMEMBERED = 4  # commands of each group that an in-order unit remembers
 
-Clock = list[int]  # for each agent the last of its epochs that is known to be over
+Clock = NDArray[np.int64]  # for each agent the last of its epochs that is known to be over
 Epochs = dict[int, int]
 _Party = tuple[str, bool]  # who arrives at a barrier: a name, and whether it is of a group
 
 
-def join(clock: Clock, other: Sequence[int]) -> None:
+def join(clock: Clock, other: Clock) -> None:
     """Let `clock`, which is changed, know what `other` knows."""
-    clock[:] = map(max, clock, other)
+    np.maximum(clock, other, out=clock)
 
 
-def knows(clock: Sequence[int], epochs: Mapping[int, int]) -> bool:
+def knows(clock: Clock, epochs: Mapping[int, int]) -> bool:
     """Return whether all that happened in some epochs happened before."""
     return all(clock[agent] >= epoch for agent, epoch in epochs.items())
 
@@ -123,7 +126,7 @@ class HappenedBefore:
 
     def blank(self) -> Clock:
         """Return the clock of who knows nothing: in order, and if told apart visible and fenced."""
-        return [0] * (3 * self._count if self._proxies else self._count)
+        return np.zeros(3 * self._count if self._proxies else self._count, np.int64)
 
     def enter(self, clock: Clock, agent: int, epoch: int) -> None:
         """Begin an epoch of an agent, who sees what it did itself."""
@@ -186,7 +189,7 @@ class HappenedBefore:
             for before in reversed(self._queues[unit, group]):
                 if knows(execution.clock, before.issued):
                     join(behind, before.clock)
-                    join(behind, before.behind or before.clock)
+                    join(behind, before.clock if before.behind is None else before.behind)
                     if len(before.issued) == self._warps[group]:
                         break  # and so it knows what its group issued before
         execution.behind = behind
@@ -208,8 +211,8 @@ class HappenedBefore:
         number, slot = divmod(iteration, self._slots[barrier])
         phases = self._phases[barrier, slot]
         if number not in phases:
-            before = phases.pop(number - 2, None) or phases.get(number - 1)
-            phases[number] = self.blank() if before is None else list(before)
+            before = phases.pop(number - 2, phases.get(number - 1))
+            phases[number] = self.blank() if before is None else before.copy()
             if number - 1 in phases:
                 join(phases[number], phases[number - 1])
         if not event.group:
@@ -231,7 +234,8 @@ class HappenedBefore:
         clock = execution.clock
         if not self._works[operation].by_proxy or self._unit[operation] is not None:
             return clock
-        told = clock[: self._count] + [0] * (len(clock) - self._count)
+        told = clock.copy()
+        told[self._count :] = 0
         self.enter(told, execution.agent, clock[execution.agent])
         return told
 
@@ -293,7 +297,7 @@ class HappenedBefore:
     def _met(self, event: Met) -> None:
         """Let the warps of a group know what all of them know."""
         agents = [self.agents[event.group, n] for n in range(self._warps[event.group])]
-        together = list(map(max, *(self.clocks[agent] for agent in agents)))
+        together = np.maximum.reduce([self.clocks[agent] for agent in agents])
         for agent in agents:
             self._advance(agent, together)
             self._next_epoch(agent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,8 +28,8 @@ class Clock:
         Events of the queue so far.
     after_event : callable
         Called after each of them.
-    horizon : callable
-        Returns the cycle of the next event, infinite if there is none.
+    horizon : float
+        Cycle of the next event, infinite if there is none.
     tell : callable, optional
         Passes an event of the execution on to all observers; None while nobody listens.
     tell_access : callable, optional
@@ -41,7 +42,7 @@ class Clock:
         for observer in observers:
             for kind, handle in observer.handlers.items():
                 self._handlers[kind].append(handle)
-        self.horizon: Callable[[], float] = self._environment.peek
+        self.horizon = math.inf
         self.now = 0.0
         self.events = 0
         self.after_event: Action = lambda: None
@@ -65,11 +66,15 @@ class Clock:
         `when`: cycle; what is named for a cycle in the past happens in the current one.
         """
         when = max(when, self.now)
-        delay = when - self._environment.now
-        timeout = simpy.Timeout(self._environment, delay if delay > 0 else 0.0, (when, action))
+        now = self._environment.now
+        delay = when - now if when > now else 0.0
+        timeout = simpy.Timeout(self._environment, delay, (when, action))
         timeout.callbacks.append(self._fire)
+        if now + delay < self.horizon:
+            self.horizon = now + delay
 
     def _fire(self, event: Any) -> None:
+        self.horizon = self._environment.peek()
         self.now, action = event.value
         self.events += 1
         action()

@@ -67,7 +67,7 @@ class Unit:
     def fill(self, until: float) -> None:
         """Let nothing else start before a cycle."""
         self.free = until
-        self.opens = until // 1.0
+        self.opens = float(math.floor(until))
 
     def factor(self, now: float) -> float:
         """Return by what something takes longer because of what other units are doing."""

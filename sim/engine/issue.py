@@ -64,7 +64,7 @@ class IssueStage:
     def sleep(self, warp: Warp) -> bool:
         """Resume a warp when it can issue again, or let time pass if nobody acts till then."""
         self.events += 1
-        if warp.next < self._clock.horizon() and warp.next < self._first()[1]:
+        if warp.next < self._clock.horizon and warp.next < self._first()[1]:
             self._clock.now = warp.next
             return False
         warp.wanted, warp.pipe, warp.queue, warp.left = warp.next, None, None, 0
@@ -88,7 +88,7 @@ class IssueStage:
     def _prepare(self, warp: Warp) -> None:
         """Note from when on the next instruction of a warp can be issued, and what it needs."""
         stretch = warp.stretches[warp.position]
-        ready = warp.paces[stretch.part].ready // 1.0
+        ready = float(math.floor(warp.paces[stretch.part].ready))
         warp.wanted = ready if ready > warp.next else warp.next
         warp.pipe, warp.queue = stretch.pipe, stretch.queue
         warp.unnoticed = (warp.left - 1) * stretch.interval + stretch.ahead
@@ -99,7 +99,7 @@ class IssueStage:
     def _advance(self) -> None:
         """Let everything happen that comes before the next event."""
         while True:
-            horizon = self._clock.horizon()
+            horizon = self._clock.horizon
             first, noticed, limit = self._first()
             if noticed >= horizon:
                 return
@@ -134,7 +134,7 @@ class IssueStage:
             return cycle
         for warp in queue.warps:
             earliest = warp.wanted if warp.wanted > cycle else cycle
-            seen = earliest if warp.pipe is None else (earliest + warp.unnoticed) // 1.0
+            seen = earliest if warp.pipe is None else float(math.floor(earliest + warp.unnoticed))
             if seen < noticed:
                 noticed = seen
         return noticed
@@ -212,7 +212,7 @@ class IssueStage:
         index = stretch.index + stretch.count - warp.left
         warp.left -= 1
         warp.next = cycle
-        warp.wanted = max(pace.ready // 1.0, cycle)
+        warp.wanted = max(float(math.floor(pace.ready)), cycle)
         self.events += 1
         if cycle > self._clock.now:
             self._clock.now = cycle
@@ -241,7 +241,7 @@ class IssueStage:
         warp.unnoticed -= number * interval
         # Not by `fill`: of all lines this is executed most often.
         pipe.free = busy if busy > last + share else last + share
-        pipe.opens = pipe.free // 1.0
+        pipe.opens = float(math.floor(pipe.free))
         if pipe.delays:
             pipe.delay(cycle, number * stretch.size)
         self._issued(warp, stretch, cycle, last, number, interval)
@@ -282,7 +282,7 @@ class IssueStage:
         context.last = warp.age
         self.events += number
         warp.left -= number
-        ready = pace.ready // 1.0
+        ready = float(math.floor(pace.ready))
         warp.wanted = ready if ready > warp.next else warp.next
         if self._clock.tell is not None:
             warp.issued(stretch, first, pace.ready)

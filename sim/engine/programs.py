@@ -23,10 +23,11 @@ from twill.sim.engine.events import Fenced, Stall, Waited
 from twill.sim.engine.issue import IssueStage
 from twill.sim.engine.memory import Instance
 from twill.sim.engine.operations import Operations
-from twill.sim.engine.warps import ISSUE, Pace, Stretch, Warp, stream
+from twill.sim.engine.warps import ISSUE, Pace, Share, Stretch, Warp, stream
 from twill.sim.engine.work import Work
 
 Steps = Generator[None, None, None]
+Other = Put | Get | Await | Wait | Arrive | Fence
 
 
 class Interpreter:
@@ -54,21 +55,24 @@ class Interpreter:
         self._underway: dict[Instance, Pace] = {}
         self._staged = self._ended = 0.0
         self._mixed = len({self._works[part.operation].warps for part in program.issues}) > 1
-        self._width: frozenset[int] | None = None
+        self._widths = [self._widths_in(instruction) for instruction in program.body]
+        self._shares = [self._shares_in(issues_of(one)) for one in program.body]
+        self._others = [_prepared(instruction) for instruction in program.body]
+        self._width: set[int] | None = None
         warp.resume, warp.command = partial(next, self._run(), None), self._command
 
     def _run(self) -> Steps:
         """Execute every round of the program."""
-        warp = self._warp
+        warp, positions = self._warp, range(len(self._program.body))
         for number in range(self._iterations + self._program.last_stage):
             if number == self._watched_from:
                 self._issue_stage.catch_up()
                 self._clock.listen()
-            for position, instruction in enumerate(self._program.body):
-                steps = self._execute(position, instruction, number)
+            for position in positions:
+                steps = self._execute(position, number)
                 if steps is not None:
-                    if self._mixed:
-                        yield from self._meet(instruction, number)
+                    if self._mixed and self._widens(position, number):
+                        yield from self._meet(number)
                     yield from steps
         if self._sleeps():
             yield
@@ -76,19 +80,18 @@ class Interpreter:
         warp.spent[ISSUE] = max(0.0, self._clock.now - stalled)
         warp.finished = True
 
-    def _execute(self, position: int, instruction: Instruction, number: int) -> Steps | None:
+    def _execute(self, position: int, number: int) -> Steps | None:
         """Return what an instruction does in a round, None if that is nothing or takes no time."""
-        if isinstance(instruction, Issue | Interleave):
-            return self._issue(position, issues_of(instruction), number)
-        iteration = number - instruction.stage
-        before = 0 if isinstance(instruction, Put | Get | Fence) else instruction.distance
-        if not (self._exists(iteration) and self._exists(iteration - before)):
+        other = self._others[position]
+        if other is None:
+            return self._issue(position, number)
+        instruction, stage, distance = other
+        iteration = number - stage
+        if not (self._exists(iteration) and self._exists(iteration - distance)):
             return None
-        return self._steps(instruction, iteration - before)
+        return self._steps(instruction, iteration - distance)
 
-    def _steps(
-        self, instruction: Put | Get | Await | Wait | Arrive | Fence, iteration: int
-    ) -> Steps | None:
+    def _steps(self, instruction: Other, iteration: int) -> Steps | None:
         match instruction:
             case Put():
                 return self._put(instruction, iteration)
@@ -109,17 +112,11 @@ class Interpreter:
 
     # -- widths -------------------------------------------------------------------------------
 
-    def _meet(self, instruction: Instruction, number: int) -> Steps:
-        """Wait for the group's other warps where another number of them goes to work.
+    def _meet(self, number: int) -> Steps:
+        """Wait for the group's other warps: another number of them goes to work.
 
         Those that have no share in an operation do not run ahead of it, nor it of them.
         """
-        widths = self._widths(instruction, number)
-        if not widths or (widths == self._width and len(widths) == 1):
-            return
-        first, self._width = self._width is None, widths
-        if first:
-            return
         if self._sleeps():
             yield
         warp, begun = self._warp, self._clock.now
@@ -130,52 +127,68 @@ class Interpreter:
             warp.stalled("synchronisation", group, number, begun, self._clock.now)
         self._warp.pay(group, number, self._wait_cost)
 
-    def _widths(self, instruction: Instruction, number: int) -> frozenset[int]:
-        """Return how many warps have a share in what an instruction does in a round."""
+    def _widens(self, position: int, number: int) -> bool:
+        """Whether another number of warps goes to work in an instruction than before."""
+        widths = {
+            warps for warps, stage in self._widths[position] if self._exists(number - stage)
+        }
+        if not widths or (widths == self._width and len(widths) == 1):
+            return False
+        first, self._width = self._width is None, widths
+        return not first
+
+    def _widths_in(self, instruction: Instruction) -> list[tuple[int, int]]:
+        """Return how many warps have a share in what an instruction does, and its stage."""
         match instruction:
             case Put():
-                names: Iterable[str] = (instruction.value,)
+                shared = [(instruction.value, instruction.stage)]
             case Get():
-                names = (instruction.reader,)
+                shared = [(instruction.reader, instruction.stage)]
             case _:
-                parts = issues_of(instruction)
-                names = (part.operation for part in parts if self._exists(number - part.stage))
-        return frozenset(self._works[name].warps for name in names)
+                shared = [(part.operation, part.stage) for part in issues_of(instruction)]
+        return [(self._works[name].warps, stage) for name, stage in shared]
 
     # -- issuing ------------------------------------------------------------------------------
 
-    def _issue(self, position: int, parts: Sequence[Issue], number: int) -> Steps:
+    def _shares_in(self, parts: Iterable[Issue]) -> list[Share]:
+        """Return the parts in which the warp has a share."""
+        return [
+            Share(part, work, part.stage, part.first, part.last)
+            for part in parts
+            if self._warp.number < (work := self._works[part.operation]).warps
+        ]
+
+    def _issue(self, position: int, number: int) -> Steps:
         """Issue parts of one or more operations, their instructions alternating."""
         warp = self._warp
         running = [
-            (part, work, number - part.stage)
-            for part in parts
-            if self._exists(number - part.stage)
-            and warp.number < (work := self._works[part.operation]).warps
+            (share, number - share.stage)
+            for share in self._shares[position]
+            if self._exists(number - share.stage)
         ]
         if not running:
             return
-        for part, work, iteration in running:
-            if part.first:
-                yield from self._begin(work, iteration)
-            if part.last:
-                self._operations.signal_when_done(work, iteration, part.signals)
+        for share, iteration in running:
+            if share.first:
+                yield from self._begin(share.work, iteration)
+            if share.last:
+                self._operations.signal_when_done(share.work, iteration, share.part.signals)
         # The instructions differ only where iterations are missing.
-        key = (position, *[id(part) for part, _, _ in running])
+        key = (position, *[id(share) for share, _ in running])
         if key not in self._streams:
             queues = self._operations.queues
             self._streams[key] = stream(running, warp.number, warp.context, queues)
         warp.running, warp.stretches = running, self._streams[key]
         warp.paces = [
-            self._underway.setdefault((work.name, iteration), Pace())
-            for _, work, iteration in running
+            self._underway.setdefault((share.work.name, iteration), Pace())
+            for share, iteration in running
         ]
         if warp.stretches:
             warp.position, warp.left = 0, warp.stretches[0].count
             self._issue_stage.take(warp)
             yield
-        for (part, work, iteration), pace in zip(running, warp.paces, strict=True):
-            self._end(work, iteration, pace, last=part.last)
+        for (share, iteration), pace in zip(running, warp.paces, strict=True):
+            self._end(share.work, iteration, pace, last=share.last)
 
     def _begin(self, work: Work, iteration: int) -> Steps:
         """Stall until operands in registers are there, then read them and claim the result."""
@@ -215,8 +228,8 @@ class Interpreter:
             del self._underway[work.name, iteration]
 
     def _command(self, part: int, index: int) -> None:
-        _, work, iteration = self._warp.running[part]
-        self._operations.command(self._warp, work, iteration, index)
+        share, iteration = self._warp.running[part]
+        self._operations.command(self._warp, share.work, iteration, index)
 
     # -- synchronisation ----------------------------------------------------------------------
 
@@ -310,3 +323,11 @@ class Interpreter:
         now = self._clock.now
         warp.count(f"wait {reason[1]}", now - begun)
         warp.stalled(*reason, begun, now)
+
+
+def _prepared(instruction: Instruction) -> tuple[Other, int, int] | None:
+    """Return an instruction that issues nothing, with its stage and its distance."""
+    if isinstance(instruction, Issue | Interleave):
+        return None
+    distance = 0 if isinstance(instruction, Put | Get | Fence) else instruction.distance
+    return instruction, instruction.stage, distance

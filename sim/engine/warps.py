@@ -16,7 +16,23 @@ from twill.sim.engine.hardware import AsynchronousUnit, Context, Unit
 from twill.sim.engine.work import Segment, Work
 
 ISSUE = "issue"  # what a warp spends its cycles on that are no stall
-Running = tuple[Issue, Work, int]  # a part, its operation and its iteration
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of an operation in which a warp has a share.
+
+    `first`, `last`: whether the operation begins, or is issued completely, with this part.
+    """
+
+    part: Issue
+    work: Work
+    stage: int
+    first: bool
+    last: bool
+
+
+Running = tuple[Share, int]  # with its iteration
 
 
 @dataclass(slots=True)
@@ -94,14 +110,14 @@ class Warp:
         """Tell of instructions: the cycle of the first, and from which the next may be issued."""
         tell = self.clock.tell
         if tell is not None:
-            _, work, iteration = self.running[stretch.part]
-            group, operation = self.group.name, work.name
+            share, iteration = self.running[stretch.part]
+            group, operation = self.group.name, share.work.name
             tell(Issued(group, self.number, operation, iteration, stretch.unit, begin, end))
 
     def lost(self, kind: Stall, stretch: Stretch, begin: float, end: float) -> None:
         """Count cycles in which an instruction was ready and could not be issued."""
         self.count(kind if kind == "issue slot" else f"{kind} {stretch.unit}", end - begin)
-        self.stalled(kind, stretch.unit, self.running[stretch.part][2], begin, end)
+        self.stalled(kind, stretch.unit, self.running[stretch.part][1], begin, end)
 
     def stalled(self, kind: Stall, subject: str, iteration: int, begin: float, end: float) -> None:
         """Tell of cycles in which it could not go on."""
@@ -135,9 +151,13 @@ def stream(
 ) -> tuple[Stretch, ...]:
     """Return the instructions of parts of operations, alternating in proportion."""
     found: list[Stretch] = []
-    merged = list(_merged(_alternating(running, warp)))
+    if len(running) == 1:
+        share = running[0][0]
+        merged = [(0, *run) for run in share.work.stream(share.part, warp)]
+    else:
+        merged = list(_merged(_alternating(running, warp)))
     for place, (part, segment, first, count) in enumerate(merged):
-        work = running[part][1]
+        work = running[part][0].work
         pipe = context.pipe(segment.unit) if segment.unit else None
         whole = segment.interval == int(segment.interval) and segment.share <= segment.interval
         unit = segment.unit or work.demands[0].unit
@@ -180,13 +200,20 @@ def _merged(
 
 def _alternating(running: Sequence[Running], warp: int) -> Iterator[tuple[int, Segment, int]]:
     """Yield the instructions of all parts, alternating in proportion to their numbers."""
-    extents = [work.extent(part, warp) for part, work, _ in running]
+    extents = [share.work.extent(share.part, warp) for share, _ in running]
     places = sorted(
         ((position + 0.5) / (end - begin), k)
         for k, (begin, end) in enumerate(extents)
         for position in range(end - begin)
     )
-    streams = [work.stream(part, warp) for part, work, _ in running]
+    streams = [_one_by_one(share.work.stream(share.part, warp)) for share, _ in running]
     for _, k in places:
         segment, index = next(streams[k])
         yield k, segment, index
+
+
+def _one_by_one(runs: Iterable[tuple[Segment, int, int]]) -> Iterator[tuple[Segment, int]]:
+    """Yield the instructions of runs, each with its index."""
+    for segment, first, count in runs:
+        for index in range(first, first + count):
+            yield segment, index

@@ -98,14 +98,14 @@ class Work:
             return 0, total
         return -(-part.begin * total // part.of), -(-part.end * total // part.of)
 
-    def stream(self, part: Issue, warp: int) -> Iterator[tuple[Segment, int]]:
-        """Yield a warp's instructions of a part, each with its index."""
+    def stream(self, part: Issue, warp: int) -> Iterator[tuple[Segment, int, int]]:
+        """Yield a warp's instructions of a part: segment, index of the first, and how many."""
         begin, end = self.extent(part, warp)
         before = 0
         for segment in self.issued_by(warp):
             first, last = max(begin, before), min(end, before + segment.count)
-            for index in range(first, last):
-                yield segment, index
+            if first < last:
+                yield segment, first, last - first
             before += segment.count
 
 

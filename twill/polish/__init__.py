@@ -17,7 +17,7 @@ from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
 from twill.errors import DefectError, Refusal, RefusedError, TwillError, WorkerError
-from twill.executors import keeping, local
+from twill.executors import collected_rarely, keeping, local
 from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs, in_turn
@@ -150,7 +150,7 @@ def polish(
     if simulations is None:
         simulations = programs_of("normal", schedule.loop)
     try:
-        with local(jobs) as pool:
+        with collected_rarely(), local(jobs) as pool:
             search.run(simulations, seed, pool)
             found = search.polished(LAST, simulations, seed, pool)
     except BrokenExecutor:
