@@ -320,7 +320,7 @@ def test_the_json_of_a_schedule_has_bounds_and_seconds() -> None:
 def test_a_limit_of_time_ends_in_honest_bounds() -> None:
     done = call(
         "schedule",
-        "fa_bwd_hopper",
+        "attention_forward_hopper",
         "-m",
         "hopper_h100",
         "--model",

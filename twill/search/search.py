@@ -127,7 +127,7 @@ class _Search:
         refuse_infeasible(self._problem, self._groups)
         deadline = Deadline(self._options.timeout)
         try:
-            return self._found(*self._as_written(), deadline)
+            return self._found(*self._as_written(self._options.timeout), deadline)
         finally:
             self._questions.close()
 
@@ -149,7 +149,7 @@ class _Search:
             raise Stopped(self._found(*self._known.best, deadline)) from None
         finally:
             self._questions.close()
-        return self._found(*(self._known.best or self._as_written()), deadline)
+        return self._found(*(self._known.best or self._as_written(LAST_SECONDS)), deadline)
 
     def _found(self, interval: int, assignment: Assignment, deadline: Deadline) -> Found:
         """Return a schedule, with no more than what was proved."""
@@ -203,11 +203,14 @@ class _Search:
             question = self._situation.query(last, kind="families")
             self._questions.ask(replace(question, why="below the least interval"))
 
-    def _as_written(self) -> tuple[int, Assignment]:
-        """Look for a schedule of the loop as it is written, which takes a moment."""
+    def _as_written(self, seconds: float | None) -> tuple[int, Assignment]:
+        """Look for a schedule of the loop as it is written, which takes a moment.
+
+        `seconds`: after which it is given up.
+        """
         problem, last = as_written(self._problem)
         limits = replace(self._situation.limits, groups=self._situation.few)
-        with Deadline(LAST_SECONDS):
+        with Deadline(seconds):
             for interval in (max(self._known.low, last), 2 * max(self._known.low, last)):
                 length = least_stages(problem, interval) * interval
                 asked = Question(problem, interval, length, self._groups)
