@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
-import subprocess
 import resource
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
