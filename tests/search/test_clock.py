@@ -210,6 +210,17 @@ def test_a_limit_of_time_is_kept(seconds: float) -> None:
     assert twill.verify(found.schedule).violations == ()
 
 
+def test_a_loop_as_it_is_written_has_the_time_that_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, machine = load_loop("layer_norm_hopper"), twill.Machine.named("hopper_h100")
+    ticking(monkeypatch, 10 * search.LAST_SECONDS)
+    asked = Request(loop, machine, search="written")
+    assert solve(asked).schedule.programs
+    with pytest.raises(twill.RefusedError, match="no schedule was found"):
+        solve(asked, timeout=search.LAST_SECONDS)
+
+
 # -- the same bytes --------------------------------------------------------------------------------
 
 SAME = """
