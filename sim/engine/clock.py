@@ -70,8 +70,7 @@ class Clock:
         delay = when - now if when > now else 0.0
         timeout = simpy.Timeout(self._environment, delay, (when, action))
         timeout.callbacks.append(self._fire)
-        if now + delay < self.horizon:
-            self.horizon = now + delay
+        self.horizon = min(self.horizon, now + delay)
 
     def _fire(self, event: Any) -> None:
         self.horizon = self._environment.peek()

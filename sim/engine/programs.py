@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import partial
 
 from twill.artifacts.program import (
@@ -55,8 +55,9 @@ class Interpreter:
         self._underway: dict[Instance, Pace] = {}
         self._staged = self._ended = 0.0
         self._mixed = len({self._works[part.operation].warps for part in program.issues}) > 1
-        self._widths = [self._widths_in(instruction) for instruction in program.body]
-        self._shares = [self._shares_in(issues_of(one)) for one in program.body]
+        works, number = self._works, warp.number
+        self._widths = [_widths(instruction, works) for instruction in program.body]
+        self._shares = [_shares(issues_of(one), works, number) for one in program.body]
         self._others = [_prepared(instruction) for instruction in program.body]
         self._width: set[int] | None = None
         warp.resume, warp.command = partial(next, self._run(), None), self._command
@@ -129,34 +130,13 @@ class Interpreter:
 
     def _widens(self, position: int, number: int) -> bool:
         """Whether another number of warps goes to work in an instruction than before."""
-        widths = {
-            warps for warps, stage in self._widths[position] if self._exists(number - stage)
-        }
+        widths = {warps for warps, stage in self._widths[position] if self._exists(number - stage)}
         if not widths or (widths == self._width and len(widths) == 1):
             return False
         first, self._width = self._width is None, widths
         return not first
 
-    def _widths_in(self, instruction: Instruction) -> list[tuple[int, int]]:
-        """Return how many warps have a share in what an instruction does, and its stage."""
-        match instruction:
-            case Put():
-                shared = [(instruction.value, instruction.stage)]
-            case Get():
-                shared = [(instruction.reader, instruction.stage)]
-            case _:
-                shared = [(part.operation, part.stage) for part in issues_of(instruction)]
-        return [(self._works[name].warps, stage) for name, stage in shared]
-
     # -- issuing ------------------------------------------------------------------------------
-
-    def _shares_in(self, parts: Iterable[Issue]) -> list[Share]:
-        """Return the parts in which the warp has a share."""
-        return [
-            Share(part, work, part.stage, part.first, part.last)
-            for part in parts
-            if self._warp.number < (work := self._works[part.operation]).warps
-        ]
 
     def _issue(self, position: int, number: int) -> Steps:
         """Issue parts of one or more operations, their instructions alternating."""
@@ -331,3 +311,24 @@ def _prepared(instruction: Instruction) -> tuple[Other, int, int] | None:
         return None
     distance = 0 if isinstance(instruction, Put | Get | Fence) else instruction.distance
     return instruction, instruction.stage, distance
+
+
+def _shares(parts: Iterable[Issue], works: Mapping[str, Work], warp: int) -> list[Share]:
+    """Return the parts of operations in which a warp has a share."""
+    return [
+        Share(part, work, part.stage, part.first, part.last)
+        for part in parts
+        if warp < (work := works[part.operation]).warps
+    ]
+
+
+def _widths(instruction: Instruction, works: Mapping[str, Work]) -> list[tuple[int, int]]:
+    """Return how many warps have a share in what an instruction does, and its stage."""
+    match instruction:
+        case Put():
+            shared = [(instruction.value, instruction.stage)]
+        case Get():
+            shared = [(instruction.reader, instruction.stage)]
+        case _:
+            shared = [(part.operation, part.stage) for part in issues_of(instruction)]
+    return [(works[name].warps, stage) for name, stage in shared]
