@@ -81,11 +81,15 @@ def _interrupts_ignored() -> Iterator[None]:
 def collected_rarely() -> Iterator[None]:
     """Look for unreachable cycles seldom: simulations make many objects, and few of them."""
     before = gc.get_threshold()
-    gc.set_threshold(COLLECTED_AFTER, *before[1:])
+    _collect_rarely()
     try:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def _collect_rarely() -> None:
+    gc.set_threshold(COLLECTED_AFTER, *gc.get_threshold()[1:])
 
 
 def _begun() -> None:
@@ -96,7 +100,7 @@ def _begin() -> None:
     """End at once on Ctrl-C, and when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    gc.set_threshold(COLLECTED_AFTER, *gc.get_threshold()[1:])
+    _collect_rarely()
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()

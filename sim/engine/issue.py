@@ -40,6 +40,9 @@ class IssueStage:
     by context, as far as nobody can come between: a context runs ahead of what others notice last,
     or stays behind until something of it is noticed.
 
+    Cycles are rounded down by `math.floor`: `// 1.0` divides, which compiled takes several times as
+    long.
+
     `in_order`: whether everything happens in the order of time.
 
     Attributes

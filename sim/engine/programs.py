@@ -72,7 +72,7 @@ class Interpreter:
             for position in positions:
                 steps = self._execute(position, number)
                 if steps is not None:
-                    if self._mixed and self._widens(position, number):
+                    if self._mixed and self._changes_width(position, number):
                         yield from self._meet(number)
                     yield from steps
         if self._sleeps():
@@ -128,7 +128,7 @@ class Interpreter:
             warp.stalled("synchronisation", group, number, begun, self._clock.now)
         self._warp.pay(group, number, self._wait_cost)
 
-    def _widens(self, position: int, number: int) -> bool:
+    def _changes_width(self, position: int, number: int) -> bool:
         """Whether another number of warps goes to work in an instruction than before."""
         widths = {warps for warps, stage in self._widths[position] if self._exists(number - stage)}
         if not widths or (widths == self._width and len(widths) == 1):

@@ -20,7 +20,7 @@ ISSUE = "issue"  # what a warp spends its cycles on that are no stall
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of an operation in which a warp has a share.
+    """A part of an operation in which a warp has a share, with what every round asks of it.
 
     `first`, `last`: whether the operation begins, or is issued completely, with this part.
     """
