@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.commands import in_process
 from tests.support.small import op, small_loop, small_machine
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
 from twill.errors import Refusal, RefusedError
 from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, answers, beginnings
 from twill.search.request import Request
+from twill.search.scheduler import solve
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,15 @@ def test_where_few_groups_are_preferred_all_levels_are_solved_for(operations: in
     request = Request(loop, small_machine())
     found = beginnings(request, few_groups=True)
     assert found == ((request,) if operations <= MOST_SOLVED else beginnings(request))
+
+
+def test_the_least_interval_is_looked_for_once(attention: Loop, hopper: Machine) -> None:
+    intervals: dict[str, dict[str, Any]] = {}
+    for request in beginnings(Request(attention, hopper)):
+        told: list[str] = []
+        found = solve(request, intervals=intervals, log=told.append)
+        assert found.schedule == solve(request).schedule
+    assert {said.partition(":")[0] for said in told} <= {"stages", "last schedule"}
 
 
 def test_a_refusal_is_one_only_where_nothing_is_answered() -> None:

@@ -20,6 +20,7 @@ from twill.artifacts.base import Part, refuse
 from twill.artifacts.hardware import MOST_UNITS, Text
 from twill.artifacts.loop import MOST_CYCLES, Cost, Name, Operation, Step
 from twill.errors import InputError, short
+from twill.memoization import by_identity
 
 if TYPE_CHECKING:
     from twill.artifacts.machine import Machine
@@ -305,6 +306,7 @@ def rule_for(machine: Machine, operation: Operation) -> tuple[str, Rule]:
     )
 
 
+@by_identity(4096)
 def cost_by_rule(machine: Machine, operation: Operation) -> Cost:
     """Return what a machine's rules say that an operation costs, in clock cycles.
 

@@ -234,17 +234,7 @@ class Machine(Artifact):
         """
         if operation.cost is not None:
             return operation.cost
-        key = id(self), id(operation)
-        if key not in _KNOWN:
-            if len(_KNOWN) >= MOST_KNOWN:
-                _KNOWN.clear()
-            _KNOWN[key] = self, operation, cost_by_rule(self, operation)
-        return _KNOWN[key][2]
-
-
-MOST_KNOWN = 4096  # costs that are remembered
-# Costs by machine and operation, which are kept beside them, so that no other has their number.
-_KNOWN: dict[tuple[int, int], tuple[Machine, Operation, Cost]] = {}
+        return cost_by_rule(self, operation)
 
 
 def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]:

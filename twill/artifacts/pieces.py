@@ -6,6 +6,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 from twill.artifacts.loop import Loop, Operation, Tile
+from twill.memoization import by_identity
 
 # Kinds of element-wise functions.
 BY_ELEMENT = {
@@ -14,6 +15,7 @@ BY_ELEMENT = {
 }
 
 
+@by_identity(64)
 def pieces(loop: Loop) -> dict[str, dict[tuple[str, int], Fraction]]:
     """Return which part of a value each of those reads that share it among them.
 

@@ -166,7 +166,8 @@ class Effort:
         from twill.search.scheduler import solve
         from twill.search.worker import solve_within
 
-        within = solve if self.memory is None else partial(solve_within, self.memory)
+        here = partial(solve, intervals={})
+        within = here if self.memory is None else partial(solve_within, self.memory)
         cache = None if self.no_cache else Cache()
         log = note if self.verbose else silent
         return partial(within, timeout=self.timeout, report=report, log=log, cache=cache)

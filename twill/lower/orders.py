@@ -392,6 +392,6 @@ class _GroupProgram(GroupProgram):
 
     def _signalling(self, part: Issue) -> Issue:
         v, own = self.pipeline.problem.index[part.operation], part.signals
-        names = self.synchronization.signalled(v) if part.last else ()
+        names = self.synchronization.signalled.get(v, ()) if part.last else ()
         new = tuple(name for name in names if name not in own)
         return part.model_copy(update={"signals": (*own, *new)})

@@ -171,7 +171,7 @@ class GroupProgram:
         """Return where an operation is being issued, split where the round ends."""
         time, left = self.pipeline.start[operation.index], operation.issue
         stage, position, offset = self._stage(time), self._position(time), 0
-        signals, found = tuple(self.synchronization.signalled(operation.index)), []
+        signals, found = self.synchronization.signalled.get(operation.index, ()), []
         while True:
             length = min(left, self.interval - position)
             found.append(Window(operation, stage, position, position + length, offset, signals))

@@ -5,6 +5,7 @@ A wait that an earlier one of the same group implies is left out.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -50,10 +51,26 @@ class Synchronization:
         self.layout, self.pipeline, self.tight = layout, layout.pipeline, tight
         self.turns = turns(layout.pipeline)
 
+    def tightened(self, groups: Collection[str]) -> Synchronization:
+        """Return the same, with groups that wait as early as those that are `tight`."""
+        other = copy.copy(self)
+        other.tight = groups
+        for name in ("needs", "needed"):
+            other.__dict__.pop(name, None)
+        return other
+
     @cached_property
     def results(self) -> tuple[Need, ...]:
         """Waits for results, and before slots are overwritten."""
         return tuple(self._asked())
+
+    @cached_property
+    def _awaited(self) -> dict[Target, int]:
+        """What is waited for in `results`, with the least distance."""
+        found: dict[Target, int] = {}
+        for need in self.results:
+            found[need.target] = min(need.distance, found.get(need.target, need.distance))
+        return found
 
     def _asked(self) -> list[Need]:
         layout = self.layout
@@ -63,7 +80,7 @@ class Synchronization:
     @cached_property
     def exchanges(self) -> tuple[Step, ...]:
         """How groups send, receive and tell, in the order of those that fall together."""
-        pipeline, awaited = self.pipeline, {need.target for need in self.results}
+        pipeline, awaited = self.pipeline, self._awaited
         found = [receiving(pipeline, edge) for edge in pipeline.copies]
         for v in range(len(pipeline.problem.operations)):
             if v in self.layout.staging:
@@ -94,7 +111,7 @@ class Synchronization:
 
     def _awaits(self, release: Step) -> bool:
         """Whether others wait for a release, and do not know of it anyway."""
-        return any(need.target == release.target for need in self.results)
+        return release.target in self._awaited
 
     def _may_wait(self, v: int, time: int, later: int) -> bool:
         """Whether a value may be released later than it has been read, which delays nobody."""
@@ -109,10 +126,9 @@ class Synchronization:
         phases apart by their parity: a release too many is one phase ahead of that wait, or two,
         and then the wait never ends.
         """
-        if release.by_itself is not None:
+        if release.by_itself is not None or release.target is None:
             return release
-        awaited = min(n.distance for n in self.results if n.target == release.target)
-        skipped = max(0, min(awaited, release.later))
+        skipped = max(0, min(self._awaited[release.target], release.later))
         time = release.time - skipped * self.pipeline.interval
         return replace(release, time=time, distance=skipped)
 
@@ -212,7 +228,12 @@ class Synchronization:
             return self.layout.slots[v]
         return told_slots(self.pipeline, v)
 
-    def signalled(self, v: int) -> list[str]:
-        """Return the barriers at which v's completion arrives by itself."""
-        every = (*self.exchanges, *self.releases)
-        return [s.target.barrier(self.pipeline) for s in every if s.target and s.by_itself == v]
+    @cached_property
+    def signalled(self) -> dict[int, tuple[str, ...]]:
+        """The barriers at which the completions of operations arrive by themselves."""
+        found: dict[int, tuple[str, ...]] = {}
+        for step in (*self.exchanges, *self.releases):
+            if step.target is not None and step.by_itself is not None:
+                barrier = step.target.barrier(self.pipeline)
+                found[step.by_itself] = (*found.get(step.by_itself, ()), barrier)
+        return found

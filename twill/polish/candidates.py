@@ -222,11 +222,11 @@ class Programs:
         named = replace(
             pipeline(self.problem, candidate.interval, found), choices=candidate.choices
         )
-        layout = lay_out(named, exactly=False)
-        made, lack = self._within_registers(named, Synchronization(layout))
+        synchronization = Synchronization(lay_out(named, exactly=False))
+        made, lack = self._within_registers(named, synchronization)
         if lack:
             # Where there is no room groups wait earlier for what reads their registers.
-            waiting, less = self._within_registers(named, Synchronization(layout, named.groups))
+            waiting, less = self._within_registers(named, synchronization.tightened(named.groups))
             if less < lack:
                 return waiting, less
         return made, lack

@@ -17,6 +17,7 @@ from twill.verification import verify
 from twill.verification.registers import registers_along_programs
 
 FIRST_ITERATIONS = 16  # iterations in which is seen when and why operations are issued
+RECORDED = 6  # of these, the last ones, in which a critical chain closes if it does in more
 # A program is executed until two spans of so many iterations take the same, up to a part, or until
 # that iteration. The rest of a run would drain what is in flight, which is faster.
 SPAN, ALIKE, SETTLED_BY = 4, 0.001, 40
@@ -161,7 +162,7 @@ class Judge:
 
     def critical(self, schedule: Schedule) -> Mapping[str, float]:
         """Return the operations on the critical chain of a run, with their cycles on it."""
-        recording = Recording()
+        recording = Recording(iterations=RECORDED)
         conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
         run = simulate(schedule, conditions, recording)
         critical = run.profile.critical if run.profile else None

@@ -240,15 +240,17 @@ def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, fl
     """
     try:
         interval = judge.interval(schedule, CONFIRMING, limit)
-        if interval is None or interval >= limit or judge.objection(schedule):
+        if interval is None or interval >= limit:
+            return None
+        cost = judge.cost(schedule, interval, CONFIRMING)
+        if cost >= limit or judge.objection(schedule):
             return None
         later = judge.measured(schedule, judge.conditions[0], LAST)
         if abs(later - interval) > DRIFT * interval:
             return None
-        cost = judge.cost(schedule, interval, CONFIRMING)
     except TwillError:
         return None
-    return (interval, cost) if cost < limit else None
+    return interval, cost
 
 
 def _key(schedule: Schedule) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from twill.memoization import by_identity
 from twill.problem import Problem, rules
 from twill.problem.operations import Edge
 
@@ -103,7 +104,8 @@ def register_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
     return tuple(ends)
 
 
-def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
+@by_identity(64)
+def memory_occupants(problem: Problem, memory: str) -> tuple[Occupant, ...]:
     """Return what takes addressed memory: values, and staged transfers in SMEM."""
     occupants = []
     hop = rules.release_seen(problem.hop, problem.rules)
@@ -119,7 +121,7 @@ def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
             )
             name = f"transfer of {operation.name}"
             occupants.append(Occupant(name, operation.transfer_bytes, v, staged, None, hop=hop))
-    return occupants
+    return tuple(occupants)
 
 
 def memory_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
@@ -155,7 +157,8 @@ class Chain:
     period: int | None = None
 
 
-def chains(problem: Problem, memory: str) -> list[Chain]:
+@by_identity(64)
+def chains(problem: Problem, memory: str) -> tuple[Chain, ...]:
     """Return every operation with a result in `memory`, in the chain that it belongs to.
 
     An update takes the place of its operand if they are of one size and every other reader of the
@@ -176,7 +179,7 @@ def chains(problem: Problem, memory: str) -> list[Chain]:
         if first not in seen:
             found.append(_chain(first, after))
             seen.update(member for member, _ in found[-1].members)
-    return sorted(found, key=lambda chain: chain.members[0][0])
+    return tuple(sorted(found, key=lambda chain: chain.members[0][0]))
 
 
 def _chain(first: int, after: dict[int, Edge]) -> Chain:

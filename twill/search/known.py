@@ -44,6 +44,12 @@ class Known:
         self.reached: dict[Level, Reached] = {}
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the least interval."""
+        told = ("low", "solver", "families", "best")
+        return {name: getattr(self, name) for name in told}
+
+    @property
     def proved(self) -> bool:
         """Whether the best schedule is at the least interval."""
         return self.best is not None and self.best[0] == self.low

@@ -7,9 +7,9 @@ the same search always takes the same way.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from twill.engines import (
     WAYS,
@@ -129,6 +129,17 @@ class Questions:
         self._hints: dict[Hint, None] = {}
         self._kept: tuple[tuple[int, int, bool], Engine] | None = None
         self._refuted = dict[tuple[int, int, int, Limits], Outcome]()
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """What engines have told so far."""
+        return {"known": self.known.facts, "hints": {**self._hints}, "refuted": {**self._refuted}}
+
+    def begin_with(self, answers: Mapping[str, Any]) -> None:
+        """Take over what engines have told in another search."""
+        vars(self.known).update(answers["known"])
+        self._hints.update(answers["hints"])
+        self._refuted.update(answers["refuted"])
 
     def ask(self, query: Query) -> Outcome:
         """Ask a question, unless it is known that there is no such schedule."""

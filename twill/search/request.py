@@ -64,6 +64,9 @@ class Options:
         levels are decided.
     report, log : callable
         Told what is being tried; told every question to an engine, with what it brought.
+    known : dict, optional
+        What the search knows once it has the least interval is kept here. It begins with what
+        another one kept, of the same problem with other levels below.
     """
 
     most_stages: int | None = None
@@ -73,6 +76,7 @@ class Options:
     effort: float | None = None
     report: Report = field(default=silent, compare=False)
     log: Log = field(default=silent, compare=False)
+    known: dict[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what no engine can use."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
@@ -14,7 +15,7 @@ from twill.deadline import Deadline
 from twill.problem.costs import BUDGET
 from twill.search.answer import Answering, lacking
 from twill.search.cache import Cache, doubt, request_key
-from twill.search.request import EngineName, Log, Options, Request, SearchName, TimeMode
+from twill.search.request import LEVELS, EngineName, Log, Options, Request, SearchName, TimeMode
 from twill.search.search import Stopped
 
 
@@ -138,14 +139,20 @@ def solve(
     report: Report = silent,
     log: Log = silent,
     cache: Cache | None = None,
+    intervals: dict[str, dict[str, Any]] | None = None,
 ) -> Solved:
     """Find an optimal schedule, and say how long that took; see `schedule`.
 
     `timeout`: seconds for the whole search.
     `log`: told every question to an engine, with what it brought.
     `cache`: where answers are looked up, and kept if every level was proved.
+    `intervals`: what searches know of least intervals, for others that differ only in the levels
+    below; each adds what it knows.
     """
     options = request.options(timeout, report, log)
+    if intervals is not None:
+        kept = intervals.setdefault(replace(request, until=LEVELS[-1]).text, {})
+        options = replace(options, known=kept)
     if cache is None:
         return _solve(request, options)
     clock, key = Deadline(), request_key(request)

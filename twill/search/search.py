@@ -137,8 +137,10 @@ class _Search:
         deadline = Deadline(self._options.timeout)
         try:
             with deadline:
-                interval, found = self._least_interval()
-                self._name_families()
+                if not self._options.known:
+                    self._least_interval()
+                    self._name_families()
+                interval, found = self._kept()
                 self._seconds["interval"] = deadline.spent
                 self._options.report(f"{LEAST}{interval}")
                 levels = Levels(self._questions, self._situation, interval, self._options)
@@ -181,6 +183,17 @@ class _Search:
         if known.best is None:
             raise self._undecided()
         return known.best
+
+    def _kept(self) -> tuple[int, Assignment]:
+        """Return the best schedule; keep what is known, or take over what another search kept."""
+        situation, kept = self._situation, self._options.known
+        if kept:
+            situation.lower, situation.first = kept["bounds"]
+            self._questions.begin_with(kept)
+        elif kept is not None:
+            kept |= {"bounds": (situation.lower, situation.first), **self._questions.answers}
+        assert self._known.best is not None
+        return self._known.best
 
     def _first_interval(self, bound: int) -> int:
         """Return the least interval that the relaxation does not refute."""
