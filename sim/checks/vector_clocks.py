@@ -174,10 +174,11 @@ class HappenedBefore:
         """Let an operation know what the warps that issue it know."""
         agent = self.agents[event.group, event.warp]
         execution = self.execution(event.operation, event.iteration)
+        if execution.seen.get(agent) == self._changed[agent]:
+            return
+        execution.seen[agent] = self._changed[agent]
         execution.issued[agent] = self.clocks[agent][agent]
-        if execution.seen.get(agent) != self._changed[agent]:
-            execution.seen[agent] = self._changed[agent]
-            join(execution.clock, self.clocks[agent])
+        join(execution.clock, self.clocks[agent])
 
     def _started(self, event: Started) -> None:
         """Queue an asynchronous operation behind what its unit was given before."""

@@ -19,8 +19,8 @@ from pydantic import AfterValidator, Field
 from twill.artifacts.base import Part, refuse
 from twill.artifacts.hardware import MOST_UNITS, Text
 from twill.artifacts.loop import MOST_CYCLES, Cost, Name, Operation, Step
+from twill.artifacts.memoization import by_identity
 from twill.errors import InputError, short
-from twill.memoization import by_identity
 
 if TYPE_CHECKING:
     from twill.artifacts.machine import Machine

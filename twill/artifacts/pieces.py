@@ -6,7 +6,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 from twill.artifacts.loop import Loop, Operation, Tile
-from twill.memoization import by_identity
+from twill.artifacts.memoization import by_identity
 
 # Kinds of element-wise functions.
 BY_ELEMENT = {

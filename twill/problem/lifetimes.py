@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from twill.memoization import by_identity
+from twill.artifacts.memoization import by_identity
 from twill.problem import Problem, rules
 from twill.problem.operations import Edge
 

@@ -16,7 +16,6 @@ from twill.artifacts.loop import Cost, Dependence, Loop, Operation, Step, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
-from twill.memoization import by_identity
 
 Units = Callable[[int], int]  # turns cycles into the schedule's units of time
 
@@ -132,7 +131,6 @@ class Model:
         return u.issue + self.hop if shared and self.rules == "issue" else 0
 
 
-@by_identity(64)
 def read_model(
     loop: Loop, machine: Machine, *, rules: Rules = "issue", scale: TimeScale | None = None
 ) -> Model:

@@ -13,11 +13,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from twill.artifacts.memoization import by_identity
 from twill.artifacts.pieces import pieces
 from twill.artifacts.program import Await, Get, Issue, Program, Put, Single, singles
 from twill.artifacts.schedule import Group, Schedule
 from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 from twill.verification.times import Placed, occupy
+
+_model = by_identity(64)(read_model)
 
 
 def registers(placed: Placed) -> Iterator[str]:
@@ -143,7 +146,7 @@ def registers_along_programs(schedule: Schedule) -> dict[str, int]:
     InputError
         If its loop cannot be costed for its machine.
     """
-    model = read_model(schedule.loop, schedule.machine, rules=schedule.rules)
+    model = _model(schedule.loop, schedule.machine, rules=schedule.rules)
     return {p.group: _Along(model, schedule, p).most() for p in schedule.programs if p.body}
 
 
