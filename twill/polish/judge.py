@@ -17,7 +17,6 @@ from twill.verification import verify
 from twill.verification.registers import registers_along_programs
 
 FIRST_ITERATIONS = 16  # iterations in which is seen when and why operations are issued
-RECORDED = 6  # of these, the last ones, in which a critical chain closes if it does in more
 # A program is executed until two spans of so many iterations take the same, up to a part, or until
 # that iteration. The rest of a run would drain what is in flight, which is faster.
 SPAN, ALIKE, SETTLED_BY = 4, 0.001, 40
@@ -168,7 +167,7 @@ class Judge:
         steady = steady_state_of(sm)
         if steady is None or steady.period is None:
             return {}  # no chain closes, which takes a third of the time to see
-        recording = Recording(iterations=RECORDED)
+        recording = Recording()
         run = simulate(schedule, conditions, recording)
         critical = run.profile.critical if run.profile else None
         names = {operation.name for operation in schedule.loop.operations}
