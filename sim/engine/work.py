@@ -8,6 +8,7 @@ from functools import cached_property
 
 from twill.artifacts.loop import Cost, Loop, Operation
 from twill.artifacts.machine import Machine
+from twill.artifacts.memoization import by_identity
 from twill.artifacts.program import Issue
 from twill.errors import InputError, short
 from twill.sim.engine import Mechanism
@@ -109,6 +110,7 @@ class Work:
             before += segment.count
 
 
+@by_identity(64)
 def works(
     loop: Loop, machine: Machine, *, bundle: int = 1, without: frozenset[Mechanism] = frozenset()
 ) -> dict[str, Work]:

@@ -34,6 +34,13 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other content; what was computed of the old content is left behind."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(self).model_fields:
+            del copied.__dict__[name]
+        return copied
+
 
 class Artifact(Part):
     """A file that a person can open, edit and feed in again."""
@@ -63,13 +70,6 @@ class Artifact(Part):
         return f"<{type(self).__name__} {self.summary}>"
 
     __str__ = __repr__
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with other content; what was computed of the old content is left behind."""
-        copied = super().model_copy(update=update, deep=deep)
-        for name in copied.__dict__.keys() - type(self).model_fields:
-            del copied.__dict__[name]
-        return copied
 
     @property
     def summary(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Container, Iterable
 from graphlib import CycleError, TopologicalSorter
@@ -379,7 +380,12 @@ class Loop(Artifact):
 
     def operation(self, name: str) -> Operation:
         """Return the operation called `name`; a KeyError says that there is none."""
-        return {operation.name: operation for operation in self.operations}[name]
+        return self.by_name[name]
+
+    @functools.cached_property
+    def by_name(self) -> dict[str, Operation]:
+        """The operations by name."""
+        return {operation.name: operation for operation in self.operations}
 
 
 def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
@@ -286,11 +287,10 @@ class Program(Part):
     group: Name
     body: Annotated[tuple[Instruction, ...], Field(max_length=MOST_INSTRUCTIONS)]
 
-    @property
-    def issues(self) -> Iterator[Issue]:
+    @cached_property
+    def issues(self) -> tuple[Issue, ...]:
         """Every issue of the body, those inside interleaved blocks included."""
-        for instruction in self.body:
-            yield from issues_of(instruction)
+        return tuple(part for instruction in self.body for part in issues_of(instruction))
 
     @property
     def last_stage(self) -> int:

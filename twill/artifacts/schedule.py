@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -305,7 +306,7 @@ class Schedule(Artifact):
         """M: issue time by operation; operations without one are left out."""
         return {p.operation: p.start for p in self.placements if p.start is not None}
 
-    @property
+    @cached_property
     def assignment(self) -> dict[str, str]:
         """A: group by operation."""
         return {placement.operation: placement.group for placement in self.placements}

@@ -254,7 +254,7 @@ def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, fl
 
 
 def _key(schedule: Schedule) -> str:
-    said = repr((schedule.programs, schedule.storage, schedule.barriers))
+    said = schedule.model_dump_json(include={"programs", "storage", "barriers"})
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
