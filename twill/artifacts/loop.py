@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Container, Iterable
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal, Self
 
@@ -380,11 +380,10 @@ class Loop(Artifact):
 
     def operation(self, name: str) -> Operation:
         """Return the operation called `name`; a KeyError says that there is none."""
-        return self.by_name[name]
+        return self._by_name[name]
 
-    @functools.cached_property
-    def by_name(self) -> dict[str, Operation]:
-        """The operations by name."""
+    @cached_property
+    def _by_name(self) -> dict[str, Operation]:
         return {operation.name: operation for operation in self.operations}
 
 
