@@ -130,10 +130,9 @@ class BindingEvents:
             self._issuers[key] = sorted(
                 (span.begin, warp)
                 for warp, spans in self._spans.items()
+                if pipe in self._shared or self._contexts.get(warp, 0) == context
                 for span in spans
-                if span.kind == "issue"
-                and (span.unit == pipe or not pipe)
-                and (pipe in self._shared or self._contexts.get(warp, 0) == context)
+                if span.kind == "issue" and (span.unit == pipe or not pipe)
             )
         return self._issuers[key]
 
