@@ -166,7 +166,7 @@ class Judge:
         sm.run()
         steady = steady_state_of(sm)
         if steady is None or steady.period is None:
-            return {}  # no chain closes, which takes a third of the time to see
+            return {}  # no chain closes; recording and analysis would take three times as long
         recording = Recording()
         run = simulate(schedule, conditions, recording)
         critical = run.profile.critical if run.profile else None

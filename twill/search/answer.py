@@ -47,7 +47,8 @@ class Answering:
 
     def __init__(self, request: Request, options: Options) -> None:
         self._request, self._timeout = request, options.timeout
-        self._kept, options = options.known, replace(options, known=None)
+        # Other searches for this answer are about other problems, or with other seeds.
+        self._known, options = options.known, replace(options, known=None)
         engine = request.engine
         self._finder = engine_factory("difference" if engine == "both" else engine)
         self._prover = range_prover() if engine == "both" else None
@@ -65,7 +66,7 @@ class Answering:
         Stopped
             A KeyboardInterrupt with what was found until then.
         """
-        found = self._search(self.problem, replace(self._options, known=self._kept))
+        found = self._search(self.problem, replace(self._options, known=self._known))
         scale = self._request.scale(self._scale)
         if scale != self._scale:
             self.problem = self._request.problem(scale)

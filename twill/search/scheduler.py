@@ -151,8 +151,8 @@ def solve(
     """
     options = request.options(timeout, report, log)
     if intervals is not None:
-        kept = intervals.setdefault(replace(request, until=LEVELS[-1]).text, {})
-        options = replace(options, known=kept)
+        same_but_levels = replace(request, until=LEVELS[-1]).text
+        options = replace(options, known=intervals.setdefault(same_but_levels, {}))
     if cache is None:
         return _solve(request, options)
     clock, key = Deadline(), request_key(request)

@@ -140,7 +140,7 @@ class _Search:
                 if not self._options.known:
                     self._least_interval()
                     self._name_families()
-                interval, found = self._kept()
+                interval, found = self._shared()
                 self._seconds["interval"] = deadline.spent
                 self._options.report(f"{LEAST}{interval}")
                 levels = Levels(self._questions, self._situation, interval, self._options)
@@ -184,14 +184,14 @@ class _Search:
             raise self._undecided()
         return known.best
 
-    def _kept(self) -> tuple[int, Assignment]:
-        """Return the best schedule; keep what is known, or take over what another search kept."""
-        situation, kept = self._situation, self._options.known
-        if kept:
-            situation.lower, situation.first = kept["bounds"]
-            self._questions.begin_with(kept)
-        elif kept is not None:
-            kept |= {"bounds": (situation.lower, situation.first), **self._questions.answers}
+    def _shared(self) -> tuple[int, Assignment]:
+        """Return the best schedule; tell other searches what is known, or begin with that."""
+        situation, known = self._situation, self._options.known
+        if known:
+            situation.lower, situation.first = known["bounds"]
+            self._questions.begin_with(known)
+        elif known is not None:
+            known |= {"bounds": (situation.lower, situation.first), **self._questions.answers}
         assert self._known.best is not None
         return self._known.best
 
