@@ -30,7 +30,7 @@ from twill.sim.engine.work import works
 from twill.verification import verify
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
-EFFORTS = {"quick": 64, "normal": 2400, "thorough": 9600}
+EFFORTS = {"quick": 64, "normal": 2000, "thorough": 8000}
 USUAL, FEWER = 20, 0.5  # with the power of how many times as large they are
 FIRST = 0.75  # with that power fewer of these are for the first search
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
