@@ -469,7 +469,7 @@ def test_what_is_scheduled_is_polished_unless_the_static_model_is_asked_for(
 
 def test_help_says_how_many_programs_an_effort_simulates() -> None:
     done = in_process("twill", "polish", "--help")
-    quick, *others, thorough = (f"{count:,}" for count in EFFORTS.values())
+    quick, *others, thorough = (f"{count:,}" for count, _ in EFFORTS.values())
     said = " ".join(done.stdout.replace("│", " ").split())
     assert f"{', '.join((quick, *others))} or {thorough}" in said
 

@@ -31,7 +31,7 @@ Jobs = Annotated[
     int, Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
-PROGRAMS = "64, 2,000 or 8,000, fewer of more than 20 operations"  # that are simulated, by effort
+PROGRAMS = "64, 2,000 or 8,000, fewer of many operations"  # that are simulated, by effort
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 LoopName = Annotated[
     str,

@@ -29,10 +29,12 @@ from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
 from twill.verification import verify
 
-# Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
-EFFORTS = {"quick": 64, "normal": 2000, "thorough": 8000}
-USUAL, FEWER = 20, 0.5  # with the power of how many times as large they are
-FIRST = 0.75  # with that power fewer of these are for the first search
+# Programs that are simulated, and of a loop of how many operations at most: of larger ones, each of
+# which takes longer, fewer with the power FEWER of how many times as large they are.
+EFFORTS = {"quick": (64, 20.0), "normal": (2000, 28.8), "thorough": (8000, 28.8)}
+FEWER = 0.5
+# Of a loop of more than USUAL operations fewer of these, with that power, are for the first search.
+USUAL, FIRST = 20, 0.75
 BEGINNINGS = 200  # programs that are simulated before chains begin, at most
 # Programs that are estimated before it is seen whether one is at the bound, and by one worker; how
 # many times as many are under way.
@@ -47,12 +49,13 @@ DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 
 def programs_of(effort: str, loop: Loop) -> int:
-    """Return how many programs of a loop are simulated: fewer of more operations."""
-    return int(EFFORTS[effort] / _larger(loop) ** FEWER)
+    """Return how many programs of a loop are simulated: fewer of many operations."""
+    programs, usual = EFFORTS[effort]
+    return int(programs / _larger(loop, usual) ** FEWER)
 
 
-def _larger(loop: Loop) -> float:
-    return max(1.0, len(loop.operations) / USUAL)
+def _larger(loop: Loop, usual: float) -> float:
+    return max(1.0, len(loop.operations) / usual)
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,8 @@ class _Polishing:
             if self._tell([] if first is None else [first], few):
                 return
             spent = few
-            for until in (int(simulations / _larger(self._given.loop) ** FIRST), simulations):
+            first_search = int(simulations / _larger(self._given.loop, USUAL) ** FIRST)
+            for until in (first_search, simulations):
                 if points and spent < until:
                     points = anneal(
                         self._programs,
