@@ -99,7 +99,6 @@ def test_addresses_are_made_before_the_loop_where_registers_are_left_for_them(
             *("attention_backward_d64_hopper", "hopper_h100_ptxas", "quick"),
             marks=pytest.mark.triton,
         ),
-        ("attention_backward_m64_blackwell", "blackwell_b200", "normal"),
         ("attention_backward_m64_d64_blackwell", "blackwell_b200", "normal"),
     ],
 )
