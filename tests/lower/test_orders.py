@@ -185,6 +185,10 @@ def test_what_the_body_says_is_not_said_twice() -> None:
         ([{"name": "a", "warps": 4, "body": ["u", "u", "v"]}], "'u' is issued a second time"),
         ([{"name": "a", "warps": 4, "body": ["v", "u"]}], "'v' stands before 'u'"),
         ([{"name": "a", "warps": 4, "body": ["u", "v", "x"]}], "no operation named 'x'"),
+        (
+            [{"name": "a", "warps": 4, "body": [{"do": "issue", "operation": "u", "stage": -1}]}],
+            r"body\[0\]\S*stage: input should be greater than or equal to 0 \(got -1\)",
+        ),
     ],
 )
 def test_bad_orders_are_refused(groups: list[dict[str, Any]], message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
 from twill.artifacts.hardware import MOST_GROUPS
@@ -27,6 +27,16 @@ SCHEMA = "twill.order"
 Waits = Literal["late", "hoisted"]
 
 
+def _kind(entry: object) -> str:
+    """Say what an entry of a body is meant to be, so that what is wrong with it is said of that."""
+    return "name" if isinstance(entry, str) else "instruction"
+
+
+Entry = Annotated[
+    Annotated[Name, Tag("name")] | Annotated[Instruction, Tag("instruction")], Discriminator(_kind)
+]
+
+
 class OrderedGroup(Part):
     """A warp group with what it issues, in order.
 
@@ -42,7 +52,7 @@ class OrderedGroup(Part):
     warps: Annotated[int, Field(ge=1, le=MOST_WARPS)]
     variable_latency: bool = False
     registers: PositiveInt | None = None
-    body: Annotated[tuple[Name | Instruction, ...], Field(max_length=MOST_INSTRUCTIONS)]
+    body: Annotated[tuple[Entry, ...], Field(max_length=MOST_INSTRUCTIONS)]
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
