@@ -34,6 +34,12 @@ def no_users_cache(
 
 
 @pytest.fixture(autouse=True)
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands simulate in the process of the test; tests run side by side themselves."""
+    monkeypatch.setenv("TWILL_JOBS", "1")
+
+
+@pytest.fixture(autouse=True)
 def no_users_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test's tables are as narrow as the terminal in which it happens to run."""
     monkeypatch.delenv("COLUMNS", raising=False)

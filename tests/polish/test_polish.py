@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -19,6 +21,8 @@ import twill
 import twill.polish as polishing
 from tests.support.commands import in_process
 from twill.cli.schedule import _conditions
+from twill.errors import Refusal
+from twill.frontends.schedules import load_schedule
 from twill.lower.pipeline import Choices
 from twill.polish import EFFORTS, Interrupted, polish, search
 from twill.polish.candidates import Programs
@@ -472,6 +476,45 @@ def test_help_says_how_many_programs_an_effort_simulates() -> None:
     quick, *others, thorough = (f"{count:,}" for count, _ in EFFORTS.values())
     said = " ".join(done.stdout.replace("│", " ").split())
     assert f"{', '.join((quick, *others))} or {thorough}" in said
+
+
+@pytest.mark.usefixtures("known_answers")
+@pytest.mark.parametrize(
+    ("said", "jobs"), [((), 2), (("--jobs", "1"), 1)], ids=["as many as cores", "--jobs 1"]
+)
+def test_commands_simulate_on_all_cores(
+    said: tuple[str, ...], jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+
+    def noted(*_: object, jobs: int, **__: object) -> None:
+        told.append(jobs)
+        raise twill.RefusedError("seen", Refusal())
+
+    monkeypatch.delenv("TWILL_JOBS")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(polishing, "polish", noted)
+    in_process("twill", "polish", "paper_example_by_hand", *said)
+    in_process(*SCHEDULE, *said)
+    assert told == [jobs, jobs]
+
+
+def test_no_processes_begin_where_the_given_schedule_meets_its_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[int] = []
+
+    @contextmanager
+    def noted(jobs: int) -> Iterator[None]:
+        begun.append(jobs)
+        yield None
+
+    monkeypatch.setattr(polishing, "local", noted)
+    found = polish(load_schedule("paper_example_by_hand"), jobs=2)
+    assert found.schedule.promise is not None
+    assert found.schedule.promise.bound is not None
+    assert found.given_cycles == found.schedule.promise.bound.cycles
+    assert begun == [1]
 
 
 @pytest.mark.parametrize("asked", [("--effort", "quick"), ("--model", "simulated")])

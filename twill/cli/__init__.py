@@ -30,6 +30,18 @@ SCHEMA_VERSION = 1  # of all that is printed as JSON and is no artifact
 Jobs = Annotated[
     int, Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
+Workers = Annotated[
+    int | None,
+    Option(
+        "--jobs",
+        "-j",
+        min=1,
+        max=MOST_JOBS,
+        envvar="TWILL_JOBS",
+        help="Processes that simulate at a time; the answer is the same.",
+        show_default="as many as there are cores, 4 at most",
+    ),
+]
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
 PROGRAMS = "64, 2,000 or 8,000, fewer of many operations"  # that are simulated, by effort
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]

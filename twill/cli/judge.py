@@ -11,9 +11,9 @@ from typer import Option
 from twill.cli import (
     PROGRAMS,
     EffortName,
-    Jobs,
     Json,
     ScheduleName,
+    Workers,
     command,
     print_json,
     refusals,
@@ -102,7 +102,7 @@ def explain(
     effort: Annotated[
         EffortName, Option(help=f"Of a program: simulations for each lever, {PROGRAMS}.")
     ] = EffortName.quick,
-    jobs: Jobs = 1,
+    jobs: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Say what holds the interval up, and what would bring it down.
@@ -124,9 +124,10 @@ def explain(
 
 
 def _explain_program(
-    schedule: Schedule, simulations: int, jobs: int, report: Report, *, as_json: bool
+    schedule: Schedule, simulations: int, jobs: int | None, report: Report, *, as_json: bool
 ) -> None:
     """Tell about a program; without simulations, of no levers."""
+    from twill.executors import processes
     from twill.explain.programs import explain_program, program_levers
     from twill.show.explained import (
         print_program_explanation,
@@ -142,7 +143,9 @@ def _explain_program(
     if levers is not None:
         try:
             levers.extend(
-                program_levers(schedule, found, simulations=simulations, jobs=jobs, report=report)
+                program_levers(
+                    schedule, found, simulations=simulations, jobs=processes(jobs), report=report
+                )
             )
         except KeyboardInterrupt:
             stopped = True

@@ -14,10 +14,10 @@ from typer import Option
 from twill.cli import (
     PROGRAMS,
     EffortName,
-    Jobs,
     LoopName,
     Output,
     ScheduleName,
+    Workers,
     command,
     number,
     pairs,
@@ -205,7 +205,7 @@ class Polishing:
         ),
     ] = None
     conditions: ConditionTexts = None
-    jobs: Jobs = 1
+    jobs: Workers = None
 
     def simulations(self, question: Question, robust: str | None, loop: Loop) -> int | None:
         """Return how many programs are simulated, None if the static model has the last word.
@@ -330,7 +330,7 @@ def polish(
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the search.")] = 0,
     conditions: ConditionTexts = None,
-    jobs: Jobs = 1,
+    jobs: Workers = None,
 ) -> None:
     """Look for programs that the simulated SM executes faster, from a schedule or an order."""
     from twill.frontends.schedules import load_schedule
@@ -354,10 +354,11 @@ def _polished(
     simulations: int,
     seed: int,
     conditions: Sequence[Conditions],
-    jobs: int,
+    jobs: int | None,
     report: Report,
 ) -> tuple[Polished, KeyboardInterrupt | None]:
     """Return the best program, and the interruption if there was one."""
+    from twill.executors import processes
     from twill.polish import Interrupted
     from twill.polish import polish as search
 
@@ -368,7 +369,7 @@ def _polished(
             simulations=simulations,
             seed=seed,
             conditions=conditions,
-            jobs=jobs,
+            jobs=processes(jobs),
             report=report,
         )
     except Interrupted as interrupted:

@@ -153,9 +153,12 @@ def polish(
     if simulations is None:
         simulations = programs_of("normal", schedule.loop)
     try:
-        with collected_rarely(), local(jobs) as pool:
-            search.run(simulations, seed, pool)
-            found = search.polished(LAST, simulations, seed, pool)
+        with collected_rarely():
+            met = search.given_meets_bound()
+            with local(1 if met else jobs) as pool:
+                if not met:
+                    search.run(simulations, seed, pool)
+                found = search.polished(LAST, simulations, seed, pool)
     except BrokenExecutor:
         raise WorkerError(
             "a worker process died, perhaps for want of memory; try fewer --jobs"
@@ -196,11 +199,13 @@ class _Polishing:
         self._best: Point | None = None
         self._intervals: dict[str, float] = {}  # of the best program by its origin
 
+    def given_meets_bound(self) -> bool:
+        """Simulate the given schedule, and return whether nothing is faster."""
+        self._as_given, self._given_cycles, self.objection = self._judge.given(self._given, LAST)
+        return self._given_cycles is not None and self._given_cycles <= self._bound.cycles
+
     def run(self, simulations: int, seed: int, pool: Executor | None) -> None:
         """Look for the best program."""
-        self._as_given, self._given_cycles, self.objection = self._judge.given(self._given, LAST)
-        if self._given_cycles is not None and self._given_cycles <= self._bound.cycles:
-            return
         few = max(1, min(simulations // 4, BEGINNINGS))
         points = self._first(self._candidates(), few, pool)
         if points:
