@@ -30,15 +30,14 @@ from twill.errors import InputError, MissingLibraryError, WorkerError
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 START_METHOD = "spawn"  # workers share nothing with a process that has threads
-USUAL_JOBS = 4  # at most, where nobody says how many; two chains are left in the end
 COLLECTED_AFTER = 50_000  # objects more than were freed, after which cycles are looked for
 
 
-def processes(jobs: int | None) -> int:
-    """Return how many run at a time: as many as asked for, or as there are cores, within reason."""
-    if hasattr(os, "sched_getaffinity"):  # not everywhere
-        return jobs or min(USUAL_JOBS, len(os.sched_getaffinity(0)))
-    return jobs or min(USUAL_JOBS, os.cpu_count() or 1)
+def cores() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextlib.contextmanager

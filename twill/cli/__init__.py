@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from twill.studies.suggest import Suggestion
 
 MOST_JOBS = 256
+USUAL_JOBS = 4  # that simulate, at most: of the chains of a search two are left in the end
 MOST_DIGITS = 18  # of whole numbers; Python refuses to read those of thousands
 SCHEMA_VERSION = 1  # of all that is printed as JSON and is no artifact
 Jobs = Annotated[
@@ -39,7 +40,7 @@ Workers = Annotated[
         max=MOST_JOBS,
         envvar="TWILL_JOBS",
         help="Processes that simulate at a time; the answer is the same.",
-        show_default="as many as there are cores, 4 at most",
+        show_default=f"as many as there are cores, {USUAL_JOBS} at most",
     ),
 ]
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
@@ -216,6 +217,13 @@ def refusals(
             note(f"twill: {error}")
             print_suggestions(found or ())
         raise typer.Exit(error.exit_status) from None
+
+
+def processes(jobs: int | None) -> int:
+    """Return how many simulate: as many as asked for, or as there are cores, few at most."""
+    from twill.executors import cores
+
+    return jobs or min(USUAL_JOBS, cores())
 
 
 def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[str, str]]:

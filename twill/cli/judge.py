@@ -16,6 +16,7 @@ from twill.cli import (
     Workers,
     command,
     print_json,
+    processes,
     refusals,
 )
 from twill.console import Report, progress
@@ -127,7 +128,6 @@ def _explain_program(
     schedule: Schedule, simulations: int, jobs: int | None, report: Report, *, as_json: bool
 ) -> None:
     """Tell about a program; without simulations, of no levers."""
-    from twill.executors import processes
     from twill.explain.programs import explain_program, program_levers
     from twill.show.explained import (
         print_program_explanation,

@@ -100,8 +100,8 @@ def run_kernel(
 ) -> None:
     """Run an emitted kernel and compare what it writes with its own reference.
 
-    On the GPU at hand, with times, or on NumPy with --emulate. The exit
-    status is 1 if it breaks a rule, or computes something else.
+    On the GPU at hand, with times, or on NumPy with --emulate. The exit status is 1 if it breaks a
+    rule, or computes something else.
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))

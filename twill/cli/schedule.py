@@ -21,6 +21,7 @@ from twill.cli import (
     command,
     number,
     pairs,
+    processes,
     refusals,
 )
 from twill.console import WIDTH, Report, note, progress, say, silent, warn
@@ -358,7 +359,6 @@ def _polished(
     report: Report,
 ) -> tuple[Polished, KeyboardInterrupt | None]:
     """Return the best program, and the interruption if there was one."""
-    from twill.executors import processes
     from twill.polish import Interrupted
     from twill.polish import polish as search
 
