@@ -56,10 +56,13 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]} {lines[-1] if len(lines) > 1 else ''}"
 
 
-def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
-    """Return the fields of `twill.compiled.cubin.Cubin` but for the architecture."""
+def compiled_kernel(path: str, architecture: int) -> Any:
+    """Return what Triton makes of a kernel file for an architecture, such as 90."""
+    return _of_module(_imported(path), architecture)
+
+
+def _of_module(module: ModuleType, architecture: int) -> Any:
     triton = importlib.import_module("triton")
-    nvidia = importlib.import_module("triton.backends.nvidia.compiler")
     runtime = importlib.import_module("triton.experimental.gluon._runtime")
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
     kinds = module.SIGNATURE
@@ -70,7 +73,13 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
         if kind.startswith("*") or kind.endswith(ALIGNED)
     }
     source = runtime.GluonASTSource(getattr(module, module.KERNEL), signature, {}, aligned)
-    kernel = triton.compile(source, target=target, options={"num_warps": WARPS})
+    return triton.compile(source, target=target, options={"num_warps": WARPS})
+
+
+def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
+    """Return the fields of `twill.compiled.cubin.Cubin` but for the architecture."""
+    nvidia = importlib.import_module("triton.backends.nvidia.compiler")
+    kernel = _of_module(module, architecture)
     tools = Path(str(nvidia.__file__)).parent / "bin"
     disassembler = [str(tools / "nvdisasm"), "-c"]
     with tempfile.TemporaryDirectory() as folder:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from twill.emit.attributes import access_options, refused
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
 from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.kinds import PRODUCTS, combine_of
-from twill.frontends.ttgir.reader import integer, integers, name_of, string
+from twill.frontends.ttgir.reader import integer, integers, name_of
 
 BINARY = {
     **{f"arith.add{t}": "+" for t in "fi"},
@@ -27,17 +28,19 @@ BINARY = {
     "arith.shrsi": ">>",
     "tt.addptr": "+",
 }
-# Of `arith.cmpi` and `arith.cmpf` by predicate; unsigned and ordered alike.
-COMPARE_INTEGERS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-COMPARE_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 6: "!=", 8: "==", 9: ">"}
-COMPARE_FLOATS |= {10: ">=", 11: "<", 12: "<=", 13: "!="}
-LARGER = ("arith.maxnumf", "arith.maximumf", "arith.maxsi")
-SMALLER = ("arith.minnumf", "arith.minimumf", "arith.minsi")
+# Of `arith.cmpi` and `arith.cmpf` by predicate: signed ones, and those that are what Python's signs
+# are for NaN too.
+COMPARE_INTEGERS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
+COMPARE_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
+LARGER = ("arith.maxnumf", "arith.maxsi")
+SMALLER = ("arith.minnumf", "arith.minsi")
 CASTS = (
     *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
     *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
 )
 SCALED = {0: "e4m3", 1: "e5m2"}  # elements of scaled products
+TF32 = 0  # of `inputPrecision`
+IMPRECISE = 1 << 30  # of `maxNumImpreciseAcc` where Triton is not told otherwise
 FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
 
 
@@ -99,9 +102,7 @@ class Dress:
         if name in LARGER or name in SMALLER:
             template = self.extreme
         if template is None:
-            where = string(statement, "sched.location")
-            place = f" at {where}" if where else ""
-            raise RefusedError(f"{name}{place} has no template for kernels")
+            raise refused(statement, "no template for kernels")
         return template(statement, operands)
 
     def plain(self, statement: Statement, operands: list[Text]) -> list[Text]:
@@ -148,14 +149,17 @@ class Dress:
         return Text(f"-{operands[0]}", LOOSE)
 
     def _arith_cmpi(self, statement: Statement, operands: list[Text]) -> Text:
-        sign = COMPARE_INTEGERS[integer(statement, "predicate") or 0]
-        return Text(f"{operands[0]} {sign} {operands[1]}", LOOSE)
+        return self._compared(statement, operands, COMPARE_INTEGERS)
 
     def _arith_cmpf(self, statement: Statement, operands: list[Text]) -> Text:
-        sign = COMPARE_FLOATS.get(integer(statement, "predicate") or 0)
-        if sign is None:
-            raise RefusedError("arith.cmpf of this predicate has no template for kernels")
-        return Text(f"{operands[0]} {sign} {operands[1]}", LOOSE)
+        return self._compared(statement, operands, COMPARE_FLOATS)
+
+    @staticmethod
+    def _compared(statement: Statement, operands: list[Text], signs: dict[int, str]) -> Text:
+        predicate = integer(statement, "predicate") or 0
+        if predicate not in signs:
+            raise refused(statement, f"predicate {predicate} has no template for kernels")
+        return Text(f"{operands[0]} {signs[predicate]} {operands[1]}", LOOSE)
 
     def _arith_select(self, _: Statement, operands: list[Text]) -> Text:
         return self.call("where", *(o.text for o in operands))
@@ -236,23 +240,53 @@ class Gluon(Dress):
     def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
         functions = {"max": "max", "add": "sum", "min": "min"}
         function = functions.get(combine_of(statement) or "")
-        if function is None:
-            raise RefusedError("a reduction by a function of its own has no template for kernels")
+        inner = name_of(statement.regions[0].blocks[0].ops.first) if function else ""
+        if function is None or inner in ("arith.maximumf", "arith.minimumf"):
+            raise refused(
+                statement, f"a reduction by {inner or 'a function of its own'} has no template"
+            )
         return self.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
 
     def load(self, statement: Statement, operands: list[Text]) -> str:
         """Return a load through pointers."""
+        return f"gl.load({self._addressed(statement, operands)})"
+
+    def copy(self, statement: Statement, operands: list[Text], to: str) -> str:
+        """Return an asynchronous copy through pointers, which puts zeros where a mask is false."""
+        if len(operands) > 2:
+            other = statement.operands[2]
+            if not self.source.is_zero(other):
+                raise refused(statement, "`other` of an asynchronous copy is no zero")
+            operands = operands[:2]
+        return f"async_copy.async_load({to}, {self._addressed(statement, operands)})"
+
+    @staticmethod
+    def _addressed(statement: Statement, operands: list[Text]) -> str:
         counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
         keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
-        given = ", ".join(f"{k}{o.text}" for k, o in zip(keys, operands, strict=True))
-        return f"gl.load({given})"
+        given = ", ".join(f"{k}{o.text}" for k, o in zip(keys, operands, strict=False))
+        return given + access_options(statement)
+
+    @staticmethod
+    def store(statement: Statement, operands: list[Text]) -> str:
+        """Return a store through pointers."""
+        given = ", ".join(o.text for o in operands)
+        return f"gl.store({given}{access_options(statement)})"
 
     def wgmma(self, statement: Statement, operands: list[str]) -> str:
         """Return the arguments of a product whose accumulator lies in registers."""
         use = operands[USE_C] if len(operands) > USE_C else "True"
         if use == "True" and self.source.is_zero(statement.operands[2]):
             use = "False"
-        return ", ".join([*operands[:USE_C], *([] if use == "True" else [f"use_acc={use}"])])
+        element = self.source.type_of(statement.operands[1]).dtype
+        if element == "f32" and (integer(statement, "inputPrecision") or 0) != TF32:
+            raise refused(statement, "inputPrecision is not tf32, which the tensor core multiplies")
+        given = [*operands[:USE_C], *([] if use == "True" else [f"use_acc={use}"])]
+        imprecise = integer(statement, "maxNumImpreciseAcc") or 0
+        if element.startswith("f8") and imprecise != IMPRECISE:  # Triton's default on Hopper
+            depth = self.source.type_of(statement.operands[1]).shape[0]
+            given.append(f"max_num_imprecise_acc={min(imprecise, depth)}")
+        return ", ".join(given)
 
     def tcgen05(
         self, statement: Statement, factors: list[str], used: str, signals: list[str]

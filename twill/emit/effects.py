@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from twill.emit.dress import PLUS, Text
-from twill.emit.names import INDENT
+from twill.emit.names import INDENT, STORES
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement
@@ -19,7 +19,6 @@ from twill.frontends.types import Layout
 if TYPE_CHECKING:
     from twill.emit.after import Epilogue
 
-STORES = ("tt.descriptor_store", "tt.descriptor_reduce")
 DONE_AFTER = "after_done"  # barrier for transfers and products that are waited for at once
 
 
@@ -45,8 +44,8 @@ class Effects(Written):
         ]
 
     def _stored_at(self, statement: Statement) -> None:
-        operands = [self.value(o).text for o in statement.operands]
-        self.lines.append(f"gl.store({', '.join(operands)})")
+        operands = [self.value(o) for o in statement.operands]
+        self.lines.append(self.gluon.store(statement, operands))
 
     def _transfer(self, statement: Statement) -> None:
         descriptor, value, *at = statement.operands

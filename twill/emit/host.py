@@ -362,7 +362,7 @@ def trips(kernel: _Kernel) -> str | None:
 def _on_host(kernel: _Kernel, value: SSAValue) -> Text:
     statement = kernel.source.statement(value)
     if statement is None:
-        return Text(f'arguments["{value.name_hint}"]')
+        return Text(f'arguments["{kernel.source.argument(value)}"]')
     return Torch(kernel.source).expression(
         statement, [_on_host(kernel, o) for o in statement.operands]
     )

@@ -7,18 +7,17 @@ import textwrap
 
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
-from twill.emit import host
+from twill.emit import attributes, host
 from twill.emit.after import Epilogue
 from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.memory import Memories
-from twill.emit.names import DONE, FIRST, INDENT, LINE, TRIPS
+from twill.emit.names import DONE, FIRST, INDENT, LINE, TRIPS, wrapped
 from twill.emit.outside import Outside
 from twill.emit.plans import EPILOGUE, TILES
 from twill.emit.reference import Reference
 from twill.emit.roles import Role
 from twill.emit.source import Source, Statement, loops
-from twill.emit.wrapping import wrapped
 from twill.emit.written import written_before
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
@@ -60,6 +59,7 @@ class _Kernel:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.source = Source(schedule.loop)
+        attributes.check(self.source)
         self.layouts = Layouts()
         self.gluon = Gluon(self.source, self.layouts)
         self.memories = Memories(schedule, self.source, self.layouts)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from twill.artifacts.loop import Operation
 from twill.artifacts.program import Issue
 from twill.emit.accesses import SIGNALLED, Accesses
-from twill.emit.names import number
+from twill.emit.attributes import refused
+from twill.emit.names import STORES, number
 from twill.emit.source import Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands
@@ -50,8 +51,8 @@ class Operations(Accesses):
                 lines = [f"{self.result(operation)} = {given}"]
                 return lines + [f"mbarrier.arrive({b})" for b in signals]
             case "cp_async":
-                pointer = self.value(statement.operands[0]).text
-                lines = [f"async_copy.async_load({self._slot(operation.name)}, {pointer})"]
+                given = [self.value(o) for o in statement.operands]
+                lines = [self.gluon.copy(statement, given, self._slot(operation.name))]
                 for barrier in signals:
                     lines.append(f"async_copy.mbarrier_arrive({barrier})")
                     lines.append(f"mbarrier.arrive({barrier})")
@@ -64,6 +65,8 @@ class Operations(Accesses):
         """Load a tile by TMA, which reports its bytes to one barrier."""
         if len(signals) != 1:
             raise RefusedError(f"{operation.name}: a transfer has one barrier (got {len(signals)})")
+        if name_of(statement) != "tt.descriptor_load":
+            raise refused(statement, "no template for kernels")
         descriptor, *at = statement.operands
         tile = operation.result
         assert tile is not None
@@ -78,8 +81,10 @@ class Operations(Accesses):
     def _store(self, operation: Operation) -> list[str]:
         statement = self.memories.first(operation.name, "store")
         if operation.attributes.get("engine") != "tma":
-            return [f"gl.store({', '.join(self.value(o).text for o in statement.operands)})"]
+            return [self.gluon.store(statement, [self.value(o) for o in statement.operands])]
         descriptor, _, *at = statement.operands
+        if name_of(statement) not in STORES:
+            raise refused(statement, "no template for kernels")
         reduces = name_of(statement) == "tt.descriptor_reduce"
         call = "async_atomic_add" if reduces else "async_store"
         staged = next(d for d in self.reads(operation) if self.memories.held_or_none(d.producer))

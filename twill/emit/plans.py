@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from twill.emit.effects import STORES
 from twill.emit.memory import Memories
-from twill.emit.names import FIRST
+from twill.emit.names import FIRST, STORES
 from twill.emit.source import Source, SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of

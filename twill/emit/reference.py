@@ -54,7 +54,7 @@ class Operands:
         if isinstance(value, BlockArgument) and value.block is self.source.blocks[0]:
             if str(value.type).startswith("!tt.ptr"):
                 return Text("0")
-            name, dot, rest = (value.name_hint or "").partition(".")
+            name, dot, rest = self.source.argument(value).partition(".")
             if dot:
                 fact, _, axis = rest.partition(".")
                 return Text(f"{name}.tensor.{'shape' if fact == 'shape' else 'stride()'}[{axis}]")
@@ -79,7 +79,7 @@ class Operands:
             if isinstance(pointer, BlockArgument):
                 parent = pointer.block.parent_op()
                 if parent is None or name_of(parent) != "scf.for":
-                    return pointer.name_hint or ""
+                    return self.source.argument(pointer)
                 pointer = parent.operands[2 + pointer.index]
                 continue
             raise RefusedError("an address of a computed tensor has no template for the reference")

@@ -145,7 +145,7 @@ class Slots:
         """Return a kernel argument, or the number of the output tile."""
         assert isinstance(value, BlockArgument)
         if value.block is self.source.blocks[0]:
-            name, dot, rest = (value.name_hint or "").partition(".")
+            name, dot, rest = self.source.argument(value).partition(".")
             if not dot:
                 return name
             fact, _, axis = rest.partition(".")

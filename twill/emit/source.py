@@ -22,7 +22,7 @@ __all__ = ["Block", "BlockArgument", "Parameter", "SSAValue", "Source", "Stateme
 
 # Floats that MLIR writes as their bits, which are infinite or no numbers, and how to unpack them.
 BITS = {"f16": ("H", "e", 0x7C00), "f32": ("I", "f", 0x7F800000)}
-DESCRIPTOR = re.compile(r"!tt\.tensordesc<((?:\d+x)+)(\w+)")
+DESCRIPTOR = re.compile(r"!tt\.tensordesc<(?:tensor<)?((?:\d+x)+)(\w+)")
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ class Source:
         self.counter = block.args[0]
         self.lower, self.upper, self.step = list(self.loop.operands)[:3]
         self.blocks = list(reversed(list(_around(self.loop))))
+        if len(self.function.regions[0].blocks) > 1:
+            raise RefusedError(
+                f"{self.dump.kernel}: a return before the end has no template for kernels"
+            )
 
     @cached_property
     def function(self) -> Statement:
@@ -85,7 +89,7 @@ class Source:
         """Return the kernel's arguments as its source has them."""
         found = []
         for argument in self.blocks[0].args:
-            name = argument.name_hint or ""
+            name = self.argument(argument)
             if "." not in name:
                 text, kind = str(argument.type), self.dump.type_of(argument)
                 tile = DESCRIPTOR.match(text)
@@ -97,6 +101,10 @@ class Source:
                 else:
                     found.append(Parameter(name, kind.dtype))
         return found
+
+    def argument(self, value: SSAValue) -> str:
+        """Return the name of an argument of the kernel, or of a loop."""
+        return self.dump.arguments.get(value) or value.name_hint or ""
 
     def type_of(self, value: SSAValue) -> Type:
         """Return the type of a value."""
@@ -157,6 +165,11 @@ class Source:
             return False
         return constant(made, self.type_of(value).dtype) == 0
 
+    def is_true(self, value: SSAValue) -> bool:
+        """Return whether a value is the constant that is true."""
+        made = self.statement(value)
+        return made is not None and name_of(made) == "arith.constant" and not self.is_zero(value)
+
     def origins(self, values: Iterable[SSAValue]) -> set[str]:
         """Return the arguments, and ``program_id`` of an axis, that values are computed from."""
         found: set[str] = set()
@@ -165,7 +178,7 @@ class Source:
             value = pending.pop()
             owner = self.statement(value)
             if owner is None:
-                found.add(value.name_hint or "")
+                found.add(self.argument(value))
             elif name_of(owner) == "tt.get_program_id":
                 found.add(f"program_id {integer(owner, 'axis') or 0}")
             else:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from xdsl.context import Context
@@ -31,6 +32,9 @@ MOST_ALIAS_DEPTH = 20
 LONGEST_TYPE = 10_000
 _EXTENTS = re.compile(r"\b(?:tensor|vector|memref)<\s*((?:\d+\s*x\s*)+)")
 _DIGITS = re.compile(r"\d+")
+_HEAD = re.compile(r'"tt\.func"\(\).*?\^bb0\((.*?)\):\s*$', re.DOTALL | re.MULTILINE)
+_ARGUMENT = re.compile(r"%([A-Za-z_$][\w.$-]*): ")
+_DESCRIPTOR = re.compile(r"!tt\.tensordesc<(?:tensor<)?((?:\d+x)+)")
 MOST_ELEMENTS = 1 << 20  # Triton's own limit
 MOST_DIGITS = 7
 
@@ -81,6 +85,34 @@ class Dump:
                 symbol = operation.properties.get("sym_name")
                 return symbol.data if isinstance(symbol, StringAttr) else "kernel"
         raise InputError("there is no tt.func", file=self.file)
+
+    @cached_property
+    def arguments(self) -> dict[SSAValue, str]:
+        """Names of the function's arguments; a descriptor's facts are ``NAME.shape.AXIS`` and so.
+
+        The names are the text's, since xdsl leaves out numbers at their ends. Triton calls the
+        facts of a descriptor as the descriptor itself, and numbers them.
+        """
+        function = next((o for o in self._module.walk() if name_of(o) == "tt.func"), None)
+        if function is None or not has_body(function):
+            return {}
+        arguments = list(function.regions[0].blocks[0].args)
+        head = _HEAD.search(self.text)
+        names = _ARGUMENT.findall(head[1]) if head is not None else []
+        if len(names) != len(arguments):
+            names = [a.name_hint or f"argument{n}" for n, a in enumerate(arguments)]
+        found: dict[SSAValue, str] = {}
+        for position, (argument, name) in enumerate(zip(arguments, names, strict=True)):
+            found.setdefault(argument, name)
+            tile = _DESCRIPTOR.match(str(argument.type))
+            rank = tile[1].count("x") if tile is not None else 0
+            facts = [f"{fact}.{axis}" for fact in ("shape", "stride") for axis in range(rank)]
+            following = arguments[position + 1 : position + 1 + len(facts)]
+            if len(following) == len(facts) and all(
+                a.name_hint == argument.name_hint for a in following
+            ):
+                found |= {a: f"{name}.{f}" for a, f in zip(following, facts, strict=True)}
+        return found
 
     def loops(self) -> list[Operation]:
         """Return every ``scf.for`` in program order."""

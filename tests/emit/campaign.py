@@ -1,0 +1,151 @@
+"""Programs of every kernel, emitted and compiled: ``python -m tests.emit.campaign COUNT [SEED]``.
+
+Each program is valid: the static schedule, a naive loop, or one that random moves of polishing
+reach. What is emitted has to compile, and to have room on its GPU; what is refused names why.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import count, islice
+from pathlib import Path
+from random import Random
+
+import twill
+from tests.support.pages import ROOT
+from twill.artifacts.schedule import Schedule
+from twill.compiled.compiler import compiled_kernel
+from twill.emit import emitted
+from twill.errors import TwillError
+from twill.frontends import load_loop, packaged_loops
+from twill.lower import baselines
+from twill.lower.prepare import prepared
+from twill.polish.candidates import Programs
+from twill.polish.moves import Moves
+from twill.search.request import Options
+
+FOLDERS = (ROOT / "traces/gallery", ROOT / "tests/data/kernels")
+MACHINES = {"sm90": "hopper_h100", "sm100": "blackwell_b200"}
+ARCHITECTURES = {"hopper_h100": 90, "blackwell_b200": 100}
+MEMORY, COLUMNS = 232448, 512
+"""Bytes of shared memory of a block and columns of tensor memory (CUDA C++ Programming Guide,
+table of technical specifications by compute capability; PTX ISA, 9.7.16.1)."""
+APART = 25  # random moves between one program and the next
+TRIED = 40  # programs of a walk that are looked at before it is given up
+REFUSED, FAILED, COMPILED = "refused", "failed", "compiled"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a program: `why` it was refused or failed."""
+
+    kernel: str
+    program: str
+    outcome: str
+    why: str = ""
+
+
+def kernels() -> dict[str, str]:
+    """Return the loops that know their kernel, by name, and the machine of each."""
+    found = {
+        name: packaged.machine
+        for name, packaged in packaged_loops().items()
+        if load_loop(name).source is not None
+    }
+    for file in sorted(f for folder in FOLDERS for f in folder.glob("*.mlir")):
+        found[str(file)] = MACHINES[file.suffixes[-2].removeprefix(".")]
+    return found
+
+
+def programs(loop: twill.Loop, machine: twill.Machine, seed: int) -> Iterator[tuple[str, Schedule]]:
+    """Yield valid programs of a loop without end, unless a walk finds no further ones."""
+    given = twill.schedule(loop, machine, options=Options(effort=0.5))
+    yield "static", given
+    for naive in (baselines.sequential, baselines.multi_warp):
+        with suppress(TwillError):
+            schedule = naive(loop, machine)
+            if twill.verify(schedule).valid:
+                yield naive.__name__, schedule
+    assert given.initiation_interval is not None
+    walked = Programs(given)
+    moves = Moves(walked, Random(seed))
+    candidate = walked.candidate(given.initiation_interval, given.start)
+    for number in count():
+        schedule = None
+        for _ in range(TRIED):
+            for _ in range(APART):
+                candidate = moves.propose(candidate) or candidate
+            with suppress(TwillError):
+                schedule = prepared(walked.schedule(candidate))
+                if twill.verify(schedule).valid:
+                    break
+                schedule = None
+        if schedule is None:
+            return
+        yield f"walk {seed}.{number}", schedule
+
+
+def outcome(name: str, program: str, schedule: Schedule) -> Outcome:
+    """Emit and compile a program."""
+    kernel = Path(name).name.removesuffix(".mlir")
+    try:
+        text = emitted(schedule)
+    except TwillError as error:
+        return Outcome(kernel, program, REFUSED, str(error))
+    machine = schedule.machine.name
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.py"
+        file.write_text(text)
+        try:
+            found = compiled_kernel(str(file), ARCHITECTURES[machine])
+        except Exception as error:
+            while error.__cause__ is not None:
+                error = error.__cause__
+            return Outcome(kernel, program, FAILED, " ".join(str(error).split())[-300:])
+    if found.metadata.shared > MEMORY:
+        return Outcome(kernel, program, FAILED, f"{found.metadata.shared} bytes of shared memory")
+    if (found.metadata.tmem_size or 0) > COLUMNS:
+        return Outcome(kernel, program, FAILED, f"{found.metadata.tmem_size} columns")
+    return Outcome(kernel, program, COMPILED)
+
+
+def of_one(name: str, machine: str, most: int, seed: int) -> list[Outcome]:
+    """Return what becomes of programs of one kernel."""
+    try:
+        loop = load_loop(name)
+        found = islice(programs(loop, twill.Machine.named(machine), seed), most)
+        return [outcome(name, program, schedule) for program, schedule in found]
+    except TwillError as error:
+        return [Outcome(Path(name).name, "none", REFUSED, str(error))]
+    except Exception:
+        return [Outcome(Path(name).name, "none", FAILED, traceback.format_exc()[-500:])]
+
+
+def main(count: int, seed: int, wanted: str = "") -> int:
+    """Print a line for each program; return 1 if one that was emitted fails."""
+    names = {n: m for n, m in kernels().items() if re.search(wanted, n)}
+    each = -(-count // len(names))
+    outcomes: list[Outcome] = []
+    with ProcessPoolExecutor(2) as pool:
+        tasks = [pool.submit(of_one, n, m, each, seed) for n, m in names.items()]
+        for task in tasks:
+            for found in task.result():
+                outcomes.append(found)
+                print(json.dumps(asdict(found)), flush=True)
+    print(dict(Counter(found.outcome for found in outcomes)))
+    return int(any(found.outcome == FAILED for found in outcomes))
+
+
+if __name__ == "__main__":
+    importlib.import_module("triton")  # without it nothing can be compiled
+    sys.exit(main(int(sys.argv[1]), int((sys.argv[2:] or ["0"])[0]), *sys.argv[3:]))

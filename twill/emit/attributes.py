@@ -1,0 +1,144 @@
+"""Attributes of TTGIR operations: those that templates write, and the values that change nothing.
+
+Names and values are those of Triton's ODS (`TritonOps.td`, `TritonNvidiaGPUOps.td`) and of MLIR's
+`arith` and `math`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import Attribute
+
+from twill.emit.source import Source, SSAValue, Statement
+from twill.errors import RefusedError, short
+from twill.frontends.ttgir.kinds import PRODUCTS, product_operands
+from twill.frontends.ttgir.reader import ANNOTATIONS, attribute, integer, name_of, string
+
+WRITTEN = None  # by the template of the operation, whatever the value
+CACHE = {1: None, 2: ".ca", 3: ".cg", 4: ".wb", 5: ".cs", 6: ".wt", 7: ".cv"}
+EVICT = {1: None, 2: "evict_first", 3: "evict_last"}
+DEFAULT = ("1 : i32",)  # of `cache` and `evict`
+ASSUMED = ("fastmath", "overflowFlags")  # what the compiler may assume; Gluon assumes less
+# Hints for Triton's own scheduling, which a schedule replaces.
+HINTS = ("tt.num_stages", "tt.warp_specialize", "tt.flatten", "tt.loop_unroll_factor")
+HINTS += ("tt.disallow_acc_multi_buffer", "tt.disable_licm", "tt.divisibility", "tt.contiguity")
+HINTS += ("tt.constancy", "tt.latency", "tt.self_latency", "loop.stage", "loop.cluster")
+OTHERS = ("op_name__", "operandSegmentSizes", "resultSegmentSizes")
+
+ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
+    **{f"arith.cmp{kind}": {"predicate": WRITTEN} for kind in "if"},
+    "arith.constant": {"value": WRITTEN},
+    "scf.for": {},
+    "tt.atomic_rmw": {
+        "atomic_rmw_op": WRITTEN,
+        "sem": WRITTEN,
+        "scope": WRITTEN,
+    },
+    "tt.descriptor_load": {"cache": DEFAULT, "evict": DEFAULT},
+    "tt.descriptor_reduce": {"kind": ("1 : i32",)},  # addition
+    "tt.expand_dims": {"axis": WRITTEN},
+    "tt.fp_to_fp": {"rounding": ("1 : i32",)},
+    "tt.get_num_programs": {"axis": WRITTEN},
+    "tt.get_program_id": {"axis": WRITTEN},
+    "tt.load": {
+        "boundaryCheck": ("array<i32>",),
+        "cache": WRITTEN,
+        "evict": WRITTEN,
+        "isVolatile": WRITTEN,
+    },
+    "tt.make_range": {"start": WRITTEN, "end": WRITTEN},
+    "tt.reduce": {"axis": WRITTEN},
+    "tt.scan": {"axis": WRITTEN, "reverse": WRITTEN},
+    "tt.store": {"boundaryCheck": ("array<i32>",), "cache": WRITTEN, "evict": WRITTEN},
+    "tt.trans": {"order": WRITTEN},
+    "ttg.memdesc_trans": {"order": WRITTEN},
+    "ttng.tc_gen5_mma_scaled": {"a_type": WRITTEN, "b_type": WRITTEN},
+    "ttng.warp_group_dot": {
+        "inputPrecision": WRITTEN,
+        "isAsync": ("false",),
+        "maxNumImpreciseAcc": WRITTEN,
+    },
+}
+
+
+def refused(statement: Statement, what: str) -> RefusedError:
+    """Return the refusal of something about a statement, with its place in the user's file."""
+    where = string(statement, "sched.location")
+    return RefusedError(f"{name_of(statement)}{f' at {where}' if where else ''}: {what}")
+
+
+def check(source: Source) -> None:
+    """Check that templates write all that the kernel's operations say.
+
+    Raises
+    ------
+    RefusedError
+        If an attribute, an optional operand or an effect would be lost; the message names it.
+    """
+    for statement in source.function.walk():
+        if statement is not source.function:
+            _check_attributes(statement)
+            _check_operands(source, statement)
+    for statement in source.before():
+        _check_effect(statement)
+
+
+def _check_attributes(statement: Statement) -> None:
+    accepted = ACCEPTED.get(name_of(statement), {})
+    given: dict[str, Attribute] = {**statement.attributes, **statement.properties}
+    for key, value in given.items():
+        if key in (*OTHERS, *ASSUMED, *HINTS) or key.startswith(ANNOTATIONS):
+            continue
+        values = accepted.get(key, ())
+        if values is not WRITTEN and str(value) not in values:
+            raise refused(statement, f"{key} = {short(str(value))} has no template for kernels")
+
+
+def _check_operands(source: Source, statement: Statement) -> None:
+    """Refuse predicates, other barriers, and the values beside a mask that nothing writes."""
+    name = name_of(statement)
+    predicate: SSAValue | None = None
+    if name in PRODUCTS:
+        roles = product_operands(statement)
+        position = roles["predicate"]
+        predicate = None if position is None else statement.operands[position]
+        if len(statement.operands) > 1 + max(p for p in roles.values() if p is not None):
+            raise refused(statement, "barriers of its own have no template for kernels")
+    elif name == "ttng.tmem_store":
+        predicate = list(statement.operands)[-1]
+    if predicate is not None and not source.is_true(predicate):
+        raise refused(statement, "a predicate has no template for kernels")
+
+
+def _check_effect(statement: Statement) -> None:
+    """Refuse what the kernel does before the loop beside computing values and filling buffers."""
+    name = name_of(statement)
+    used = any(list(result.uses) for result in statement.results)
+    filled = name in ("ttng.tmem_store", "llvm.intr.assume")
+    if not (used or filled or name.endswith("_alloc") or statement.regions):
+        raise refused(statement, "an effect before the loop has no template for kernels")
+
+
+def access_options(statement: Statement) -> str:
+    """Return the arguments by which a load or store through pointers says how caches treat it.
+
+    Raises
+    ------
+    RefusedError
+        If a value is none of Triton's.
+    """
+    found = ""
+    for key, named, values in (
+        ("cache", "cache_modifier", CACHE),
+        ("evict", "eviction_policy", EVICT),
+    ):
+        number = integer(statement, key)
+        if number is not None and number not in values:
+            raise refused(statement, f"{key} = {number} has no template for kernels")
+        text = values[number or 1]
+        found += f', {named}="{text}"' if text is not None else ""
+    volatile = attribute(statement, "isVolatile")
+    if volatile is not None and str(volatile) == "true":
+        found += ", volatile=True"
+    return found
