@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from twill.artifacts.loop import Operation
-from twill.artifacts.program import Barrier, Program
+from twill.artifacts.program import Barrier, Get, Program
 from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
+from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.names import INDENT
 from twill.emit.source import SSAValue, Statement
@@ -86,6 +87,31 @@ class Accesses(Values):
             return self._through_registers(operation, source, self._slot(operation.name), ", dim=1")
         to = self.memories.tensor(operation.name, self.where.iteration)
         return self._through_registers(operation, source, to, "")
+
+    def _put(self, value: str, text: str) -> str:
+        """Return a value as other groups find it in shared memory."""
+        if self.memories.is_number(value):
+            kind = dtype(self.source.type_of(self.memories.results(value)[-1]).dtype)
+            return (
+                f"gl.full([1], {text}, gl.{kind}, {self.gluon.layouts.of_number(self.group.warps)})"
+            )
+        return f"{text}.to(gl.int8)" if self.memories.is_flag(value) else text
+
+    def _gotten(self, get: Get, at: Iteration) -> str:
+        """Return the copy of another group's value for one of this group's operations."""
+        place = self.places.copy(get.value, get.reader, get.distance)
+        to = self.names(place.text(at, self.where.round))
+        if self.memories.is_number(get.value):
+            slot = self.memories.slot(self.memories.staging(get.value), at)
+            layout = self.gluon.layouts.of_number(self.group.warps)
+            return f"{to} = gl.sum({slot}.load({layout}), axis=0)"
+        # What is only converted is read as it is wanted, and not exchanged once more.
+        converted = self.operations[get.reader].kind == "convert_layout"
+        made = get.reader if converted else get.value
+        layout = self.memories.register_layout(made, self.gluon)
+        test = " != 0" if self.memories.is_flag(get.value) else ""
+        slot = self.memories.slot(self.memories.staging(get.value), at)
+        return f"{to} = {slot}.load({layout}){test}"
 
     def _through_registers(
         self, operation: Operation, source: str, to: str, dimension: str

@@ -62,10 +62,11 @@ ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
 }
 
 
-def refused(statement: Statement, what: str) -> RefusedError:
-    """Return the refusal of something about a statement, with its place in the user's file."""
+def refused(statement: Statement, what: str = "") -> RefusedError:
+    """Return the refusal of a statement with its place in the user's file, for what it has."""
     where = string(statement, "sched.location")
-    return RefusedError(f"{name_of(statement)}{f' at {where}' if where else ''}: {what}")
+    named = f"{name_of(statement)}{f' at {where}' if where else ''}"
+    return RefusedError(f"{named} has no template for kernels{what and f': {what}'}")
 
 
 def check(source: Source) -> None:
@@ -92,7 +93,7 @@ def _check_attributes(statement: Statement) -> None:
             continue
         values = accepted.get(key, ())
         if values is not WRITTEN and str(value) not in values:
-            raise refused(statement, f"{key} = {short(str(value))} has no template for kernels")
+            raise refused(statement, f"{key} = {short(str(value))}")
 
 
 def _check_operands(source: Source, statement: Statement) -> None:
@@ -104,11 +105,11 @@ def _check_operands(source: Source, statement: Statement) -> None:
         position = roles["predicate"]
         predicate = None if position is None else statement.operands[position]
         if len(statement.operands) > 1 + max(p for p in roles.values() if p is not None):
-            raise refused(statement, "barriers of its own have no template for kernels")
+            raise refused(statement, "it has barriers of its own")
     elif name == "ttng.tmem_store":
         predicate = list(statement.operands)[-1]
     if predicate is not None and not source.is_true(predicate):
-        raise refused(statement, "a predicate has no template for kernels")
+        raise refused(statement, "it has a predicate")
 
 
 def _check_effect(statement: Statement) -> None:
@@ -117,7 +118,7 @@ def _check_effect(statement: Statement) -> None:
     used = any(list(result.uses) for result in statement.results)
     filled = name in ("ttng.tmem_store", "llvm.intr.assume")
     if not (used or filled or name.endswith("_alloc") or statement.regions):
-        raise refused(statement, "an effect before the loop has no template for kernels")
+        raise refused(statement, "it has an effect before the loop")
 
 
 def access_options(statement: Statement) -> str:
@@ -135,7 +136,7 @@ def access_options(statement: Statement) -> str:
     ):
         number = integer(statement, key)
         if number is not None and number not in values:
-            raise refused(statement, f"{key} = {number} has no template for kernels")
+            raise refused(statement, f"{key} = {number}")
         text = values[number or 1]
         found += f', {named}="{text}"' if text is not None else ""
     volatile = attribute(statement, "isVolatile")

@@ -102,7 +102,7 @@ class Dress:
         if name in LARGER or name in SMALLER:
             template = self.extreme
         if template is None:
-            raise refused(statement, "no template for kernels")
+            raise refused(statement)
         return template(statement, operands)
 
     def plain(self, statement: Statement, operands: list[Text]) -> list[Text]:
@@ -158,7 +158,7 @@ class Dress:
     def _compared(statement: Statement, operands: list[Text], signs: dict[int, str]) -> Text:
         predicate = integer(statement, "predicate") or 0
         if predicate not in signs:
-            raise refused(statement, f"predicate {predicate} has no template for kernels")
+            raise refused(statement, f"predicate {predicate}")
         return Text(f"{operands[0]} {signs[predicate]} {operands[1]}", LOOSE)
 
     def _arith_select(self, _: Statement, operands: list[Text]) -> Text:
@@ -256,7 +256,7 @@ class Gluon(Dress):
         if len(operands) > 2:
             other = statement.operands[2]
             if not self.source.is_zero(other):
-                raise refused(statement, "`other` of an asynchronous copy is no zero")
+                raise refused(statement, "it is copied asynchronously, and `other` is not zero")
             operands = operands[:2]
         return f"async_copy.async_load({to}, {self._addressed(statement, operands)})"
 
@@ -280,7 +280,7 @@ class Gluon(Dress):
             use = "False"
         element = self.source.type_of(statement.operands[1]).dtype
         if element == "f32" and (integer(statement, "inputPrecision") or 0) != TF32:
-            raise refused(statement, "inputPrecision is not tf32, which the tensor core multiplies")
+            raise refused(statement, "inputPrecision is not tf32")
         given = [*operands[:USE_C], *([] if use == "True" else [f"use_acc={use}"])]
         imprecise = integer(statement, "maxNumImpreciseAcc") or 0
         if element.startswith("f8") and imprecise != IMPRECISE:  # Triton's default on Hopper

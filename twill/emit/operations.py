@@ -66,7 +66,7 @@ class Operations(Accesses):
         if len(signals) != 1:
             raise RefusedError(f"{operation.name}: a transfer has one barrier (got {len(signals)})")
         if name_of(statement) != "tt.descriptor_load":
-            raise refused(statement, "no template for kernels")
+            raise refused(statement)
         descriptor, *at = statement.operands
         tile = operation.result
         assert tile is not None
@@ -84,7 +84,7 @@ class Operations(Accesses):
             return [self.gluon.store(statement, [self.value(o) for o in statement.operands])]
         descriptor, _, *at = statement.operands
         if name_of(statement) not in STORES:
-            raise refused(statement, "no template for kernels")
+            raise refused(statement)
         reduces = name_of(statement) == "tt.descriptor_reduce"
         call = "async_atomic_add" if reduces else "async_store"
         staged = next(d for d in self.reads(operation) if self.memories.held_or_none(d.producer))

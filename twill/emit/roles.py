@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from twill.artifacts.loop import Dependence
 from twill.artifacts.program import (
     Arrive,
     Await,
@@ -19,7 +20,6 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
-from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.names import COUNTER, INDENT, TRIPS, number
 from twill.emit.operations import Operations
@@ -29,7 +29,7 @@ from twill.emit.values import Where
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.show.iterations import Iteration
-from twill.show.rounds import Pipelined, Round, Step, pipelined
+from twill.show.rounds import Pipelined, Place, Round, Step, pipelined
 
 TRIAL_ROUNDS = 6  # after which what is in flight where repeats
 
@@ -46,6 +46,8 @@ class Flights:
         Products in flight when the loop ends.
     over : frozenset
         Products in flight where a round begins.
+    entered : frozenset
+        Products in flight where the first round of the steady state begins, with their iterations.
     holders : dict
         By round and place in it, the product in flight that adds to what an await waits for, and
         so has its registers.
@@ -56,6 +58,7 @@ class Flights:
     least: dict[tuple[Iteration, int], int]
     left: list[str]
     over: frozenset[str]
+    entered: frozenset[tuple[str, int]]
     holders: dict[tuple[Iteration, int], str]
     stores: bool
 
@@ -99,11 +102,16 @@ class Role(Operations):
 
     def _rounds(self) -> list[str]:
         """Return the prologue, the steady state and the epilogue."""
-        lines = [f"{name} = {text}" for name, text in self._initial()]
-        steady = self.parts.steady
+        steady, entering = self.parts.steady, self._entering()
+        begins = set() if self.parts.prologue else entering
+        lines = [
+            f"{name} = {f'warpgroup_mma_init({text})' if name in begins else text}"
+            for name, text in self._initial().items()
+        ]
         for k, of in enumerate(self.parts.prologue):
             lines += [f"# {'prologue, ' if steady else ''}round {k}", *self._round(of)]
         if steady is not None:
+            lines += [f"{name} = warpgroup_mma_init({name})" for name in sorted(entering - begins)]
             lines.append("# steady state")
             first = f"{self.parts.first}, " if self.parts.first else ""
             here = "" if has_room(self.schedule, self.group) else ", disable_licm=True"
@@ -112,6 +120,21 @@ class Role(Operations):
         for of in self.parts.epilogue:
             lines += [f"# epilogue, round {number(of.number)}", *self._round(of)]
         return lines + self._drained()
+
+    def _entering(self) -> set[str]:
+        """Return the variables that hold no product where the steady state begins, but do later.
+
+        Triton wants a variable to be of one type in all rounds of a loop.
+        """
+        first, begin = self.parts.first, Iteration("i", 0)
+        return {
+            self.names(place.text(Iteration("i", -before), begin))
+            for d, place in self._carried_registers()
+            for before in range(d.distance, 0, -1)
+            if self.parts.steady is not None
+            and d.producer in self.flights.over
+            and (d.producer, first - before) not in self.flights.entered
+        }
 
     def _round(self, of: Round) -> list[str]:
         lines: list[str] = []
@@ -180,9 +203,8 @@ class Role(Operations):
 
     # -- before the first iteration --------------------------------------------------------------
 
-    def _initial(self) -> Iterator[tuple[str, str]]:
-        """Yield names and values of what registers hold before the first iteration."""
-        done: set[str] = set()
+    def _carried_registers(self) -> Iterator[tuple[Dependence, Place]]:
+        """Yield the dependences by which this group's registers are read, and their places."""
         for d in self.schedule.loop.dependences:
             if d.kind != "data":
                 continue
@@ -190,15 +212,18 @@ class Role(Operations):
             copied = place.name != d.producer
             holder = d.consumer if copied else d.producer
             mine = self.schedule.assignment[holder] == self.group.name
-            if not mine or not (copied or self.memories.in_registers(d.producer)):
-                continue
+            if mine and (copied or self.memories.in_registers(d.producer)):
+                yield d, place
+
+    def _initial(self) -> dict[str, str]:
+        """Return what registers hold before the first iteration, by their names."""
+        found: dict[str, str] = {}
+        for d, place in self._carried_registers():
             for before in range(d.distance, 0, -1):
                 name = self.names(place.text(Iteration("", -before), Iteration("", 0)))
-                if name not in done:
-                    done.add(name)
-                    text = self._initial_value(d.producer, before).text
-                    over = d.producer in self.flights.over
-                    yield name, f"warpgroup_mma_init({text})" if over else text
+                if name not in found:
+                    found[name] = self._initial_value(d.producer, before).text
+        return found
 
     def _initial_value(self, operation: str, before: int) -> Text:
         """Return what the loop finds in the place of a result of so many iterations ago."""
@@ -230,10 +255,12 @@ class Role(Operations):
         holders: dict[tuple[Iteration, int], str] = {}
         flying: dict[str, list[tuple[str, int]]] = {"mma": [], "store": []}
         over: set[str] = set()
+        entered: frozenset[tuple[str, int]] | None = None
         trips = max(TRIAL_ROUNDS, 2 * self.program.last_stage + 2)
         for of, i in self._walk(trips):
             if of is self.parts.steady:
                 over |= {name for name, _ in flying["mma"]}
+                entered = frozenset(flying["mma"]) if entered is None else entered
             for k, step in enumerate(of.steps):
                 for name, iteration in _begun(step, i, trips):
                     if self._is_counted(name):
@@ -252,7 +279,8 @@ class Role(Operations):
                         holders[place] = holder
                     flying[self.operations[name].kind] = there[len(there) - younger :]
         left = list(dict.fromkeys(name for name, _ in flying["mma"]))
-        return Flights(least, left, frozenset(over), holders, bool(flying["store"]))
+        stores = bool(flying["store"])
+        return Flights(least, left, frozenset(over), entered or frozenset(), holders, stores)
 
     def _holder(self, product: tuple[str, int], younger: list[tuple[str, int]]) -> str | None:
         """Return the last of younger products that adds to a product's result, if one does."""
@@ -311,31 +339,6 @@ class Role(Operations):
             case Fence():
                 lines = ["fence_async_shared()"]
         return lines
-
-    def _put(self, value: str, text: str) -> str:
-        """Return a value as other groups find it in shared memory."""
-        if self.memories.is_number(value):
-            kind = dtype(self.source.type_of(self.memories.results(value)[-1]).dtype)
-            return (
-                f"gl.full([1], {text}, gl.{kind}, {self.gluon.layouts.of_number(self.group.warps)})"
-            )
-        return f"{text}.to(gl.int8)" if self.memories.is_flag(value) else text
-
-    def _gotten(self, get: Get, at: Iteration) -> str:
-        """Return the copy of another group's value for one of this group's operations."""
-        place = self.places.copy(get.value, get.reader, get.distance)
-        to = self.names(place.text(at, self.where.round))
-        if self.memories.is_number(get.value):
-            slot = self.memories.slot(self.memories.staging(get.value), at)
-            layout = self.gluon.layouts.of_number(self.group.warps)
-            return f"{to} = gl.sum({slot}.load({layout}), axis=0)"
-        # What is only converted is read as it is wanted, and not exchanged once more.
-        converted = self.operations[get.reader].kind == "convert_layout"
-        made = get.reader if converted else get.value
-        layout = self.memories.register_layout(made, self.gluon)
-        test = " != 0" if self.memories.is_flag(get.value) else ""
-        slot = self.memories.slot(self.memories.staging(get.value), at)
-        return f"{to} = {slot}.load({layout}){test}"
 
     def _awaited(self, name: str, at: Iteration, place: tuple[Iteration, int]) -> list[str]:
         operation = self.operations[name]
