@@ -295,11 +295,14 @@ class Source(Part):
         Which of its ``scf.for`` the loop is, in program order.
     statements : dict
         For each operation the positions, in the body of that loop, of what it computes.
+    shared_bytes : int, optional
+        Bytes of shared memory that the kernel takes before and after the loop.
     """
 
     text: Annotated[str, Field(max_length=1 << 22)]
     loop: NonNegativeInt = 0
     statements: dict[Name, tuple[NonNegativeInt, ...]] = {}
+    shared_bytes: PositiveInt | None = None
 
 
 class Loop(Artifact):

@@ -37,16 +37,29 @@ class Epilogue(Plans):
         self._stage()
         self.reused: dict[tuple[str, tuple[int, ...], str], str] = {}
         self.parts = self._split()
-
-    # -- who does what ---------------------------------------------------------------------------
+        self._check_room()
 
     # -- buffers ---------------------------------------------------------------------------------
 
+    def _used(self) -> int:
+        """Return the bytes that are taken beside the tiles that are stored."""
+        apart = [v for v in self.plan.moved if v not in self.staged]
+        moved = sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart)
+        return self.memories.bytes_taken() + moved + self.room.size
+
+    def _check_room(self) -> None:
+        """Refuse a kernel that takes more shared memory than a block has."""
+        used, tiles = self._used(), self._bytes(self.parts)
+        if used + tiles > self.memories.available:
+            raise RefusedError(
+                f"{self.memories.schedule.name}: the kernel takes {used + tiles} bytes of shared "
+                f"memory ({self.memories.bytes_taken()} for values of the loop, {tiles} for tiles "
+                f"that are stored), and has {self.memories.available}; fewer slots leave more"
+            )
+
     def _split(self) -> int:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
-        used = self.memories.bytes_taken()
-        apart = [v for v in self.plan.moved if v not in self.staged]
-        used += sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart) + self.room.size
+        used = self._used()
         parts, stores = 1, [s for _, s in self._stores()]
         whole = self.looping or any(self._in_registers(s) for s in stores)
         while used + self._bytes(parts) > self.memories.available:
@@ -134,7 +147,7 @@ class Epilogue(Plans):
             self._key(g, s): math.prod(self._tile(s)) * self._bits(s) // 8 // parts
             for g, s in self._stores()
         }
-        return sum(sizes.values())
+        return sum(size for key, size in sizes.items() if key not in self.reused)
 
     def block_of(self, parameter: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the tile of a descriptor's transfers."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,6 +15,10 @@ from twill.emit.source import SSAValue, loops
 from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands
 from twill.show.iterations import Iteration
+
+ALIGNED = 4  # columns of which Triton's allocations begin at a multiple
+HALF = 64  # rows of a tile that takes half of the lanes
+MOST_ORDERS = 1000  # of allocations that are tried
 
 
 class Kind(NamedTuple):
@@ -166,34 +172,110 @@ class Allocations(Slots):
         return f"gl.SwizzledSharedLayout({shape})"
 
     def _tensor_allocations(self) -> Iterator[str]:
-        """Yield allocations by address; what lies in another's columns is a slice of it."""
+        """Yield allocations in an order that has room; what lies in another's columns is its slice.
+
+        Raises
+        ------
+        RefusedError
+            If Triton's allocator finds no room for them in any order that is tried.
+        """
         owners: list[Storage] = []
-        named: set[str] = set()
+        apart: dict[str, str] = {}
+        slices: list[str] = []
         order = sorted(self._tensor.values(), key=lambda s: (-s.size, bool(s.halves), s.addresses))
+        named: set[str] = set()
         for storage in order:
             name = self._same_place(storage)
             if name in named:
                 continue
             named.add(name)
-            yield self._tensor_allocation(storage, name, owners)
+            owner = next((o for o in owners if _within(storage, o)), None)
+            if owner is None:
+                if any(meets(storage, o) for o in owners):
+                    raise RefusedError(f"{name} overlaps another value of tensor memory in part")
+                owners.append(storage)
+                apart[name] = self._tensor_allocation(storage, name)
+            else:
+                slices.append(self._tensor_slice(storage, name, owner))
+        yield from (apart[self._same_place(storage)] for storage in self._fitting(owners))
+        yield from slices
 
-    def _tensor_allocation(self, storage: Storage, name: str, owners: list[Storage]) -> str:
+    def _tensor_allocation(self, storage: Storage, name: str) -> str:
         tile = self._tile(name)
-        layout = self._tensor_layout(name)
-        owner = next((o for o in owners if _within(storage, o)), None)
-        variable = f"{self.names(name)}_tmem"
-        if owner is None:
-            if any(meets(storage, o) for o in owners):
-                raise RefusedError(f"{name} overlaps another value of tensor memory in part")
-            owners.append(storage)
-            shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
-            made = f"gl.{dtype(tile.dtype)}, {shape}, {layout}"
-            return f"{variable} = allocate_tensor_memory({made})"
+        shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
+        made = f"gl.{dtype(tile.dtype)}, {shape}, {self._tensor_layout(name)}"
+        return f"{self.names(name)}_tmem = allocate_tensor_memory({made})"
+
+    def _tensor_slice(self, storage: Storage, name: str, owner: Storage) -> str:
+        tile, layout = self._tile(name), self._tensor_layout(name)
         whole = f"{self.names(self._same_place(owner))}_tmem"
         begin = storage.addresses[0] - owner.addresses[0]
         cast = f".reinterpret(gl.{dtype(tile.dtype)}, {list(tile.shape)}, {layout})"
         cut = "" if storage.size == owner.size else f".slice({begin}, {storage.size})"
-        return f"{variable} = {whole}{cut}{cast}"
+        return f"{self.names(name)}_tmem = {whole}{cut}{cast}"
+
+    def _fitting(self, owners: list[Storage]) -> list[Storage]:
+        """Return allocations in an order in which Triton's allocator has room for them.
+
+        That takes the first free columns in the order of allocation, and of tiles of 64 rows the
+        first free half; the first factor of a product and its accumulator take the same half.
+        """
+        by_address = sorted(owners, key=lambda s: (s.addresses, s.halves))
+        orders = itertools.chain([owners, by_address], itertools.permutations(owners))
+        room = self.schedule.machine.memories.tmem
+        most = room.available if room is not None else 0
+        least = math.inf
+        for order in itertools.islice(orders, MOST_ORDERS):
+            columns = self._columns(order)
+            if columns <= most:
+                return list(order)
+            least = min(least, columns)
+        raise RefusedError(f"the kernel takes {least:.0f} columns of tensor memory, and has {most}")
+
+    def _columns(self, order: Sequence[Storage]) -> int:
+        """Return the columns that allocations take in an order."""
+        taken: set[tuple[int, int]] = set()  # column and half
+        halves: dict[str, int] = {}  # of values that share theirs
+        for storage in order:
+            tile = self._tile(storage.value)
+            width, partners = storage.size * storage.slots, self._partners(storage, order)
+            half = tile.shape[-2] <= HALF
+            known = {halves[p] for p in partners if p in halves}
+            rows = (known or (0, 1)) if half else (0,)
+            for begin, first in ((c, r) for c in itertools.count(0, ALIGNED) for r in rows):
+                cells = {
+                    (column, row)
+                    for column in range(begin, begin + width)
+                    for row in ((first,) if half else (0, 1))
+                }
+                if not cells & taken:
+                    taken |= cells
+                    halves |= dict.fromkeys(partners, first)
+                    break
+        return max((column for column, _ in taken), default=-1) + 1
+
+    def _partners(self, storage: Storage, owners: Sequence[Storage]) -> set[str]:
+        """Return the allocations that take the same half as one, itself among them."""
+        owner_of = {
+            value: o.value
+            for value, s in self._tensor.items()
+            for o in owners
+            if s is o or self._same_place(s) == self._same_place(o) or _within(s, o)
+        }
+        found, pending = {storage.value}, [storage.value]
+        pairs = [
+            {owner_of[d.producer], owner_of[d.consumer]}
+            for d in self.schedule.loop.dependences
+            if d.kind == "data"
+            and {d.producer, d.consumer} <= owner_of.keys()
+            and self.operations[d.consumer].kind.startswith("mma")
+        ]
+        while pending:
+            value = pending.pop()
+            for pair in (p for p in pairs if value in p):
+                pending += pair - found
+                found |= pair
+        return found
 
     def _tensor_layout(self, value: str) -> str:
         for statement in self.statements(value):
@@ -241,6 +323,8 @@ class Allocations(Slots):
 
 def _within(inner: Storage, outer: Storage) -> bool:
     """Whether one lies in the columns of another, and begins at a lane where that begins."""
+    if not (inner.addresses and outer.addresses):
+        return False
     a, b = inner.addresses[0], outer.addresses[0]
     first = not outer.halves and not any(inner.halves)
     same = inner.halves == outer.halves

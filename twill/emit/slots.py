@@ -124,6 +124,8 @@ class Slots:
     def _same_place(self, storage: Storage) -> str:
         """Return the first value that lies at the same addresses and is of the same type."""
         kind = self._tensor_kind(storage.value)
+        if not storage.addresses:
+            return storage.value
         return next(
             s.value
             for s in self._tensor.values()

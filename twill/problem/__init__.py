@@ -177,7 +177,10 @@ def build_problem(
         operations=tuple(operations.values()),
         edges=edges,
         capacities={name: unit.capacity for name, unit in machine.units.items()},
-        memories={name: memory.room for name, memory in machine.memories.by_name.items()},
+        memories={
+            name: memory.room - _kept_for_the_kernel(loop, name)
+            for name, memory in machine.memories.by_name.items()
+        },
         fixed={
             memory: sum(
                 machine.footprint(i.tile) for i in loop.invariants if i.tile.memory == memory
@@ -190,6 +193,12 @@ def build_problem(
     )
     _check(problem)
     return problem
+
+
+def _kept_for_the_kernel(loop: Loop, memory: str) -> int:
+    """Return what values do not get of a memory, since the kernel around the loop needs it."""
+    taken = loop.source.shared_bytes if loop.source is not None and memory == "smem" else None
+    return taken or 0
 
 
 def _check(problem: Problem) -> None:

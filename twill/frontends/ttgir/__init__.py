@@ -13,6 +13,7 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Folded, Invariant, Loop, Origin, Read, Source, Tile
 from twill.errors import InputError, short
 from twill.files import read_bytes
+from twill.frontends.ttgir.around import shared_bytes
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 from twill.frontends.ttgir.graph import BodyGraph, Values, choose_loop, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (
@@ -264,6 +265,7 @@ class _Extraction:
             text=self.dump.text,
             loop=self.dump.loops().index(self.ir),
             statements={n: tuple(sorted(found[n])) for n in found if n in names},
+            shared_bytes=shared_bytes(self.dump, self.ir) or None,
         )
 
     def _origin(self) -> Origin:
