@@ -1,7 +1,7 @@
 """Programs of every kernel, emitted and compiled: ``python -m tests.emit.campaign COUNT [SEED]``.
 
-Each program is valid: the static schedule, a naive loop, or one that random moves of polishing
-reach. What is emitted has to compile, and to have room on its GPU; what is refused names why.
+Programs are the static schedule, naive loops, and valid ones that random moves of polishing reach.
+What is emitted has to compile, and to have room on its GPU; what is refused names why.
 """
 
 from __future__ import annotations
@@ -73,9 +73,7 @@ def programs(loop: twill.Loop, machine: twill.Machine, seed: int) -> Iterator[tu
     yield "static", given
     for naive in (baselines.sequential, baselines.multi_warp):
         with suppress(TwillError):
-            schedule = naive(loop, machine)
-            if twill.verify(schedule).valid:
-                yield naive.__name__, schedule
+            yield naive.__name__, naive(loop, machine)
     assert given.initiation_interval is not None
     walked = Programs(given)
     moves = Moves(walked, Random(seed))

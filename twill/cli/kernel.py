@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from twill.cli import Json, ScheduleName, command, tell
 from twill.console import progress, say, say_written
-from twill.errors import InputError
+from twill.errors import InputError, RefusedError
 from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
@@ -40,15 +40,20 @@ def emit(
             "memory, order. Needs Triton, and no GPU; the status is 1 if something is found.",
         ),
     ] = False,
+    unverified: Annotated[
+        bool, Option("--unverified", help="Write a schedule that breaks a rule, too.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a schedule as a kernel: complete, with launch, reference, tests and benchmark.
 
     The kernel is the one that the loop was read from, with the schedule's partitions, rings,
-    barriers and orders. What has no template is refused by name.
+    barriers and orders. What has no template is refused by name, and so is a schedule that `twill
+    verify` refuses.
     """
     from twill.emit import emitted
     from twill.frontends.schedules import load_schedule
+    from twill.verification import verify
 
     assert language is Language.gluon
     if checked and output in (None, STANDARD_OUTPUT):
@@ -56,6 +61,10 @@ def emit(
     if as_json and not checked:
         raise InputError("only of use with --check", path="--json")
     schedule = load_schedule(schedule_file)
+    broken = [] if unverified else verify(schedule).violations
+    if broken:
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        raise RefusedError(f"{schedule_file} is no valid schedule: {broken[0]}{more} (--unverified)")
     text = emitted(schedule)
     if output is None or output == STANDARD_OUTPUT:
         say(text.removesuffix("\n"))

@@ -118,10 +118,13 @@ class Role:
 def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
     """Return the roles of a kernel file as its call of ``gl.warp_specialize`` lists them.
 
+    Without such a call the kernel, which the file names in ``KERNEL``, ends with the call of its
+    only role.
+
     Raises
     ------
     InputError
-        If it has no such call, or one that is not written out.
+        If it has neither, or a call that is not written out.
     """
     try:
         tree = ast.parse(text)
@@ -129,13 +132,16 @@ def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
         raise InputError(f"not Python: {error}", file=file) from None
     functions = dict(_functions(tree))
     calls = [node for node in ast.walk(tree) if _called(node).endswith("warp_specialize")]
-    if len(calls) != 1:
+    if len(calls) > 1:
         raise InputError(f"one call of gl.warp_specialize (got {len(calls)})", file=file)
     try:
-        partitions, warps, registers = calls[0].args  # type: ignore[attr-defined]  # it is a call
-        names = [entry.elts[0].id for entry in partitions.elts]
-        found = [functions[name] for name in names]
-        every = [(4, None), *zip(ast.literal_eval(warps), ast.literal_eval(registers), strict=True)]
+        names, asked = [_only_role(tree, functions)], []
+        if calls:
+            partitions, *lists = calls[0].args  # type: ignore[attr-defined]  # it is a call
+            names = [entry.elts[0].id for entry in partitions.elts]
+            warps, registers = map(ast.literal_eval, lists)
+            asked = list(zip(warps, registers, strict=True))
+        found, every = [functions[name] for name in names], [(4, None), *asked]
         return tuple(
             Role(f.name, w, r, f.lineno, f.end_lineno or 0, tuple(_steady(f, functions)))
             for f, (w, r) in zip(found, every, strict=True)
@@ -144,6 +150,17 @@ def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
         raise InputError(
             f"gl.warp_specialize lists its functions, warps and registers ({error})", file=file
         ) from None
+
+
+def _only_role(tree: ast.Module, functions: Mapping[str, ast.FunctionDef]) -> str:
+    """Return the function that the kernel calls last; empty if it calls none."""
+    names = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "KERNEL"
+    ]
+    kernel = functions.get(names[0]) if names else None
+    return _called(getattr(kernel.body[-1], "value", kernel)) if kernel is not None else ""
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:

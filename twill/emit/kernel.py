@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from typing import NamedTuple
 
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
@@ -19,7 +20,7 @@ from twill.emit.reference import Reference
 from twill.emit.roles import Role
 from twill.emit.source import Source, Statement, loops
 from twill.emit.written import written_before
-from twill.errors import RefusedError
+from twill.errors import DefectError, RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.lower.prepare import prepared
 
@@ -51,8 +52,15 @@ def emitted(schedule: Schedule) -> str:
     ------
     RefusedError
         If something of it has no template; the message names it.
+    DefectError
+        If what is written is no Python.
     """
-    return _Kernel(prepared(schedule)).text()
+    text = _Kernel(prepared(schedule)).text()
+    try:
+        compile(text, schedule.name, "exec")
+    except SyntaxError as error:
+        raise DefectError(f"{schedule.name}: the emitted kernel is no Python ({error})") from None
+    return text
 
 
 class _Kernel:
@@ -118,7 +126,7 @@ class _Kernel:
             *self.layouts.lines(),
             _section("Kernel"),
             *(line for name, lines in functions.items() for line in self._function(name, lines)),
-            *self._function(self.kernel_name, entry, arguments=self._kernel_arguments()),
+            *self._function(self.kernel_name, entry, arguments=self._kernel_arguments),
             _section("Entry point"),
             *host.entry_point(self),
             _section("Reference"),
@@ -133,7 +141,7 @@ class _Kernel:
 
     @property
     def kernel_name(self) -> str:
-        """Name of the entry of the kernel."""
+        """Name of the kernel's entry."""
         return f"{self.source.dump.kernel}_kernel"
 
     def _program(self, group: Group) -> bool:
@@ -146,9 +154,8 @@ class _Kernel:
             if promise is not None
             else ""
         )
-        functions = [
-            f for f in FUNCTIONS[self.family] if re.search(rf"\b{f}\b", used + self._layout_text())
-        ]
+        seen = "\n".join([used, *self.layouts.lines()])
+        functions = [f for f in FUNCTIONS[self.family] if re.search(rf"\b{f}\b", seen)]
         module = f"triton.experimental.gluon.language.nvidia.{self.family}"
         imports = [
             *(["import math"] if "math." in used else []),
@@ -167,15 +174,12 @@ class _Kernel:
         if "async_copy" in used:
             at = "from triton.experimental.gluon.language.nvidia.ampere import async_copy"
             imports.insert(imports.index(GLUON) + 2, at)
+        made = f"{self.source.dump.kernel} for {self.schedule.machine.name}, warp-specialized and"
         words = (
-            f"{self.source.dump.kernel} for {self.schedule.machine.name}, warp-specialized and "
-            f"software-pipelined. {cycles} Emitted from a schedule of {self.schedule.name}."
+            f"{made} software-pipelined. {cycles} Emitted from a schedule of {self.schedule.name}."
         )
         body = "\n".join(textwrap.wrap(" ".join(words.split()), LINE - 3))
         return "\n".join([f'"""{body}"""', "", *imports])
-
-    def _layout_text(self) -> str:
-        return "\n".join(self.layouts.lines())
 
     def _function(
         self, name: str, lines: list[str], arguments: list[str] | None = None
@@ -276,11 +280,12 @@ class _Kernel:
 
     # -- the entry -------------------------------------------------------------------------------
 
+    @property
     def _kernel_arguments(self) -> list[str]:
         return [p.name for p in self.memories.parameters]
 
     def _shared_arguments(self) -> list[str]:
-        return [*self._kernel_arguments(), *self._variables]
+        return [*self._kernel_arguments, *self._variables]
 
     def _entry(self, partitions: list[tuple[str, int, int]]) -> list[str]:
         fixed = self._fixed()
@@ -306,25 +311,27 @@ class _Kernel:
         ]
         if filled and self.memories.persistent:
             raise RefusedError("tensor memory that is filled for each output tile has no template")
-        arguments = ", ".join(self._shared_arguments())
-        warps = [w for _, w, _ in partitions[1:]]
-        registers = [r for _, _, r in partitions[1:]]
-        calls = [f"{INDENT}({name}, arguments)," for name, _, _ in partitions]
-        tuple_lines = [
-            "arguments = (",
-            *(INDENT + h for h in textwrap.wrap(f"{arguments},", LINE - 8)),
-            ")",
-        ]
         return [
             *allocations,
             *barriers,
             *fixed.lines,
             *filled,
             *written,
-            *tuple_lines,
+            *self._specialized(partitions),
+        ]
+
+    def _specialized(self, partitions: list[tuple[str, int, int]]) -> list[str]:
+        """Return the call of the partitions; one alone is called as a function."""
+        arguments = ", ".join(self._shared_arguments())
+        if len(partitions) == 1:
+            return [f"{partitions[0][0]}({arguments})"]
+        return [
+            "arguments = (",
+            *(INDENT + h for h in textwrap.wrap(f"{arguments},", LINE - 8)),
+            ")",
             "gl.warp_specialize([",
-            *calls,
-            f"], {warps}, {registers})",
+            *(f"{INDENT}({name}, arguments)," for name, _, _ in partitions),
+            f"], {[w for _, w, _ in partitions[1:]]}, {[r for _, _, r in partitions[1:]]})",
         ]
 
     @property
@@ -379,9 +386,9 @@ class _Kernel:
         return _Fixed(allocations, lines)
 
 
-class _Fixed:
-    def __init__(self, allocations: list[str], lines: list[str]) -> None:
-        self.allocations, self.lines = allocations, lines
+class _Fixed(NamedTuple):
+    allocations: list[str]
+    lines: list[str]
 
 
 def _section(title: str) -> str:
