@@ -24,6 +24,7 @@ from twill.errors import DefectError, RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.lower.prepare import prepared
 
+AMPERE = "triton.experimental.gluon.language.nvidia.ampere"
 GLUON = "from triton.experimental import gluon"
 DEFAULT_WARPS = 4
 LEAST_REGISTERS, MOST_REGISTERS = 24, 256  # that `setmaxnreg` takes
@@ -172,8 +173,7 @@ class _Kernel:
         if "tl.range" in used:
             imports.insert(imports.index(GLUON), "import triton.language as tl")
         if "async_copy" in used:
-            at = "from triton.experimental.gluon.language.nvidia.ampere import async_copy"
-            imports.insert(imports.index(GLUON) + 2, at)
+            imports.insert(imports.index(GLUON) + 2, f"from {AMPERE} import async_copy")
         made = f"{self.source.dump.kernel} for {self.schedule.machine.name}, warp-specialized and"
         words = (
             f"{made} software-pipelined. {cycles} Emitted from a schedule of {self.schedule.name}."
