@@ -17,15 +17,14 @@ from twill.errors import InputError
 from twill.sim.emulator import barriers, float2, language, products, tensors, transfers
 from twill.sim.emulator.accesses import Actor
 from twill.sim.emulator.kernels import GLUON, aggregate, jit
-from twill.sim.emulator.machine import Session, machine, running
-from twill.sim.emulator.memory import (
+from twill.sim.emulator.layouts import (
     Layout,
-    Memory,
     TensorMemoryLayout,
     TensorMemoryScalesLayout,
-    allocate_tensor,
     linear_layout,
 )
+from twill.sim.emulator.machine import Session, machine, running
+from twill.sim.emulator.memory import Memory, allocate_tensor
 
 SM_COUNT = 2
 """Multiprocessors that the host is told of: persistent kernels have several tiles then."""

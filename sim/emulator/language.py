@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from twill.sim.emulator import tiles
+from twill.sim.emulator import layouts, tiles
+from twill.sim.emulator.carried import counted
+from twill.sim.emulator.layouts import Layout
 from twill.sim.emulator.machine import machine, running
-from twill.sim.emulator.memory import DistributedLinearLayout, Layout, Memory, allocate_shared
+from twill.sim.emulator.memory import Memory, allocate_shared
 from twill.sim.emulator.tiles import array
 from twill.sim.emulator.values import BOOL, DTYPES, INT32, Array, DType, Numbers
 
@@ -154,6 +156,11 @@ def _nothing(*_: Any, **__: Any) -> None:
     """Do what a compiler's hint does here."""
 
 
+def _static_range(*bounds: Any, **_: Any) -> builtins.range:
+    tiles.constants(*bounds)
+    return builtins.range(*bounds)
+
+
 class NVMMASharedLayout(Layout):
     """A layout of shared memory that TMA and the tensor core know."""
 
@@ -167,19 +174,17 @@ class NVMMASharedLayout(Layout):
         return NVMMASharedLayout(swizzle, dtype.primitive_bitwidth, len(block_shape))
 
 
-LAYOUTS = (
-    *("AutoLayout", "BlockedLayout", "CoalescedLayout", "DotOperandLayout", "SliceLayout"),
-    *("NVMMADistributedLayout", "PaddedSharedLayout", "SharedLinearLayout", "SwizzledSharedLayout"),
-)
+LAYOUTS = (*layouts.REGISTERS, *layouts.CHOSEN, layouts.SwizzledSharedLayout)
+OTHER_LAYOUTS = ("PaddedSharedLayout", "SharedLinearLayout")
 HINTS = ("assume", "device_assert", "device_print", "static_print", "thread_barrier", "barrier")
-OFFERED |= {name: type(name, (Layout,), {}) for name in LAYOUTS}
+OFFERED |= {kind.__name__: kind for kind in LAYOUTS}
+OFFERED |= {name: type(name, (Layout,), {}) for name in OTHER_LAYOUTS}
 OFFERED |= dict.fromkeys(HINTS, _nothing)
 OFFERED |= dict.fromkeys(("multiple_of", "max_contiguous", "max_constancy"), _same)
 OFFERED |= {
     "float8e4nv": DTYPES["float8_e4m3fn"],
     "float8e5": DTYPES["float8_e5m2"],
     "int1": BOOL,
-    "DistributedLinearLayout": DistributedLinearLayout,
     "NVMMASharedLayout": NVMMASharedLayout,
     "allocate_shared_memory": allocate_shared,
     "constexpr": Constexpr,
@@ -188,7 +193,7 @@ OFFERED |= {
     "num_warps": lambda: 4,
     "pointer_type": PointerType,
     "shared_memory_descriptor": Memory,
-    "static_range": range,
+    "static_range": _static_range,
     "tensor": Array,
     "tuple": tuple,
 }
@@ -198,7 +203,8 @@ def _kernel_range(*bounds: Any, **_hints: Any) -> Any:
     """Count with values, as loops of kernels do, where a kernel is what calls."""
     if running.machine is None or running.constant:
         return builtins.range(*(int(bound) for bound in bounds))
-    return (Array(n, INT32) for n in builtins.range(*(int(bound) for bound in bounds)))
+    numbers = builtins.range(*(int(bound) for bound in bounds))
+    return counted(Array(n, INT32) for n in numbers)
 
 
 OFFERED["range"] = _kernel_range

@@ -15,6 +15,7 @@ import numpy as np
 from twill.sim.emulator.accesses import Cell
 from twill.sim.emulator.barriers import Barrier, Barriers, MBarrierLayout, allocated
 from twill.sim.emulator.faults import FaultError
+from twill.sim.emulator.layouts import linear_layout
 from twill.sim.emulator.machine import machine
 from twill.sim.emulator.values import Array, DType, Numbers
 
@@ -225,48 +226,6 @@ class Reshaped(Memory):
 
     def _viewed(self, _view: Numbers, _name: str) -> Memory:
         raise self._beyond("a part of a view whose dimensions were permuted and reshaped")
-
-
-class Layout:
-    """How threads or memory hold a tile, as the kernel says it.
-
-    Attributes are what it was made with, by the names of `fields`; nothing is checked.
-    """
-
-    fields: tuple[str, ...] = ()
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        self.__dict__.update(zip(self.fields, given, strict=False), **named)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    __hash__ = None  # type: ignore[assignment] # compared by what it holds, which may change
-
-
-class DistributedLinearLayout(Layout):
-    """A layout of registers by the bases of a linear function."""
-
-    fields = ("reg_bases", "lane_bases", "warp_bases", "block_bases", "shape")
-
-
-class TensorMemoryLayout(Layout):
-    """A layout of tensor memory."""
-
-    fields = ("block", "col_stride")
-
-
-class TensorMemoryScalesLayout(Layout):
-    """A layout of tensor memory for the scales of a product's factor, a row for each of its."""
-
-    fields = ("cta_split_num",)
-
-
-def linear_layout(shape: list[int]) -> DistributedLinearLayout:
-    """Return the layout in which every thread holds a row."""
-    powers = [[0, 1 << n] for n in range((shape[-1] - 1).bit_length())]
-    lanes = [[1 << n, 0] for n in range(7)]
-    return DistributedLinearLayout(powers, lanes[:5], lanes[5:], [], list(shape[-2:]))
 
 
 def stretch(dtype: DType, layout: object, kind: str) -> int:

@@ -8,6 +8,7 @@ later commit arrive at have been waited for.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,30 @@ ELEMENTS = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 SCALED_TOGETHER, NAN_SCALE = 32, 255
 
 
-class InFlight:
-    """The registers of a product that nobody has waited for; touching them is a fault."""
+@dataclass(eq=False)
+class _Product:
+    """A product: the line that issued it, the shape of its result, the result once it is there."""
 
-    def __init__(self, where: object, shape: tuple[int, ...]) -> None:
-        self.__dict__.update(_where=where, _shape=shape, _value=None)
+    where: object
+    shape: tuple[int, ...]
+    value: Array | None = None
+
+
+class InFlight:
+    """The registers of a product that nobody has waited for; touching them is a fault.
+
+    To the compiler it is a `handle` until there is a wait for it, and a tile from then on, though
+    that wait may have left it in flight.
+    """
+
+    def __init__(self, product: _Product, *, handle: bool) -> None:
+        self.__dict__.update(_product=product, _handle=handle)
+
+    @property
+    def kind(self) -> tuple[str, str, tuple[int, ...], None]:
+        """What the compiler takes it for, as `carried.Kind`."""
+        what = "handle of a product" if self.__dict__["_handle"] else "tile"
+        return what, FLOAT32.name, tuple(_of(self).shape), None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name not in OPERATORS:
@@ -36,8 +56,13 @@ class InFlight:
         raise _touched(self)
 
 
-def _touched(product: InFlight) -> FaultError:
-    where = product.__dict__["_where"]
+def _of(value: InFlight) -> _Product:
+    product: _Product = value.__dict__["_product"]
+    return product
+
+
+def _touched(value: InFlight) -> FaultError:
+    where = _of(value).where or "none that was issued"
     return machine().fault(
         "in flight", f"the result of a product ({where}) is used before its wait"
     )
@@ -63,8 +88,7 @@ def _fitting(a: Any, b: Memory, shape: tuple[int, ...]) -> None:
 
 
 def _shape(acc: Array | InFlight) -> tuple[int, ...]:
-    shape: tuple[int, ...] = acc.__dict__["_shape"] if isinstance(acc, InFlight) else acc.shape
-    return shape
+    return _of(acc).shape if isinstance(acc, InFlight) else acc.shape
 
 
 def _wgmma(
@@ -77,14 +101,15 @@ def _wgmma(
     for factor in (a, b):
         if isinstance(factor, Memory):
             running.accesses.read(factor.name, factor.cells(), access)
-    result, accumulates = InFlight(access.place, _shape(acc)), bool(use_acc)
+    product, accumulates = _Product(access.place, _shape(acc)), bool(use_acc)
+    result = InFlight(product, handle=True)
     a = a if isinstance(a, Memory) else Array(a.data, a.dtype)
 
     def run() -> None:
-        before = acc.__dict__["_value"] if isinstance(acc, InFlight) else acc
+        before = _of(acc).value if isinstance(acc, InFlight) else acc
         total = _factor(a) @ _factor(b)
-        value = Array(before.data + total if accumulates else total, FLOAT32, before.layout)
-        result.__dict__["_value"] = value
+        total = before.data + total if accumulates else total
+        product.value = Array(total, FLOAT32, before.layout)
 
     label = f"products of {me.name}"
     me.products.append([(running.later(label, run, label), access)])
@@ -103,10 +128,20 @@ def _wgmma_wait(num_outstanding: int = 0, deps: Any = ()) -> Any:
 
 
 def _settled(value: Any, late: list[Any]) -> Any:
-    """Return the result of a product if it is over, else what was given."""
-    if not isinstance(value, InFlight) or any(value.__dict__["_where"] is one for one in late):
+    """Return the result of a product if it is over; to the compiler it is a tile in any case."""
+    if not isinstance(value, InFlight):
         return value
-    return value.__dict__["_value"]
+    product = _of(value)
+    if any(product.where is one for one in late):
+        return InFlight(product, handle=False)
+    return product.value
+
+
+def _handle(value: Any) -> InFlight:
+    """Return a tile, or what is in flight, as the handle of a product."""
+    if isinstance(value, InFlight):
+        return InFlight(_of(value), handle=True)
+    return InFlight(_Product(None, tuple(value.shape), value), handle=True)
 
 
 def _tcgen05_mma(a: Memory, b: Memory, acc: Memory, **named: Any) -> None:
@@ -222,7 +257,7 @@ def _copy(src: Memory, dst: Memory) -> None:
 HOPPER = {
     "warpgroup_mma": _wgmma,
     "warpgroup_mma_wait": _wgmma_wait,
-    "warpgroup_mma_init": lambda value: value,
+    "warpgroup_mma_init": _handle,
     "warpgroup_mma_accumulator": InFlight,
 }
 BLACKWELL = {

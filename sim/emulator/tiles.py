@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from twill.sim.emulator.memory import Layout
+from twill.sim.emulator.layouts import Layout, reduced
+from twill.sim.emulator.machine import running
 from twill.sim.emulator.values import (
     FLOAT32,
     INT32,
@@ -38,11 +39,30 @@ def array(value: Any, beside: DType | None = None) -> Array:
     return Array(value, of_number(value, beside))
 
 
+def constants(*values: Any) -> None:
+    """Refuse values that are only known at run time where the compiler wants constants.
+
+    Raises
+    ------
+    FaultError
+        Of kind ``type``.
+    """
+    wrong = [value for value in values if isinstance(value, Array)]
+    if wrong and running.machine is not None:
+        raise running.machine.fault("type", f"a constant is wanted, not {wrong[0]!r} of run time")
+
+
+def unknown(tile: Array) -> Array:
+    """Return a tile whose layout is not known."""
+    return Array(tile.data, tile.dtype)
+
+
 # -- making tiles ------------------------------------------------------------------------------
 
 
 @offered
 def _full(shape: Any, value: Any, dtype: DType, layout: object = None) -> Array:
+    constants(*shape)
     number = value.data if isinstance(value, Array) else value
     return Array(
         dtype.rounded(np.full([int(n) for n in shape], number, dtype.computed)), dtype, layout
@@ -61,6 +81,7 @@ def _zeros_like(tile: Array) -> Array:
 
 @offered
 def _arange(start: int, end: int, layout: object = None) -> Array:
+    constants(start, end)
     return Array(np.arange(int(start), int(end)), INT32, layout)
 
 
@@ -142,6 +163,9 @@ OFFERED["fma2"] = _fma
 @offered
 def _where(condition: Any, x: Any, y: Any) -> Array:
     choice = OFFERED["add"](x, y)
+    chosen = together(Array, array(condition), array(choice))
+    if chosen is not None and choice.layout is None:
+        choice.layout = chosen[-1]
     a, b = array(x, choice.dtype).data, array(y, choice.dtype).data
     return Array(np.where(array(condition).data, a, b), choice.dtype, choice.layout)
 
@@ -184,23 +208,25 @@ def _set_auto_layout(value: Any, layout: object) -> Array:
 @offered
 def _reshape(value: Array, *shape: Any) -> Array:
     sizes = shape[0] if isinstance(shape[0], list | tuple) else shape
-    return value.made(value.data.reshape([int(n) for n in sizes]))
+    return unknown(value.made(value.data.reshape([int(n) for n in sizes])))
 
 
 @offered
 def _permute(value: Array, *order: Any) -> Array:
     axes = order[0] if isinstance(order[0], list | tuple) else order
-    return value.made(value.data.transpose(tuple(axes)))
+    return unknown(value.made(value.data.transpose(tuple(axes))))
 
 
 @offered
 def _trans(value: Array, *order: Any) -> Array:
-    return value.made(np.transpose(value.data, order or None))
+    return unknown(value.made(np.transpose(value.data, order or None)))
 
 
 @offered
 def _expand_dims(value: Array, axis: int) -> Array:
-    return value.made(np.expand_dims(value.data, axis))
+    places = [slice(None)] * value.data.ndim
+    places.insert(axis % (value.data.ndim + 1), None)  # type: ignore[arg-type]
+    return value[tuple(places)]
 
 
 @offered
@@ -217,12 +243,12 @@ def _broadcast(x: Array, y: Array) -> tuple[Array, Array]:
 
 @offered
 def _join(x: Array, y: Array) -> Array:
-    return x.made(np.stack(np.broadcast_arrays(x.data, y.data), axis=-1))
+    return unknown(x.made(np.stack(np.broadcast_arrays(x.data, y.data), axis=-1)))
 
 
 @offered
 def _split(value: Array) -> tuple[Array, Array]:
-    return value.made(value.data[..., 0]), value.made(value.data[..., 1])
+    return unknown(value.made(value.data[..., 0])), unknown(value.made(value.data[..., 1]))
 
 
 # -- reductions --------------------------------------------------------------------------------
@@ -230,10 +256,12 @@ def _split(value: Array) -> tuple[Array, Array]:
 
 def _reduction(operation: Callable[..., Any]) -> Callable[..., Array]:
     def function(x: Array, axis: int | None = None, keep_dims: bool = False, **_: Any) -> Array:
+        numbers = x.data
         if x.dtype.is_floating_point:
-            wide = x.data.astype(np.promote_types(x.data.dtype, np.float32), copy=False)
-            return x.made(operation(wide, axis=axis, keepdims=keep_dims))
-        return x.made(operation(x.data, axis=axis, keepdims=keep_dims))
+            numbers = numbers.astype(np.promote_types(numbers.dtype, np.float32), copy=False)
+        made = x.made(operation(numbers, axis=axis, keepdims=keep_dims))
+        made.layout = x.layout if keep_dims else reduced(x.layout, axis, x.data.ndim)
+        return made
 
     return function
 
@@ -264,7 +292,9 @@ def _reduce(tiles: Any, axis: int, combine_fn: Callable[..., Any], keep_dims: bo
             for one, end in zip(made, rest, strict=True)
         ]
     ends = [part[0] for part in parts]
-    found = tuple(like.made(np.expand_dims(end, axis) if keep_dims else end) for end in ends)
+    made = [like.made(np.expand_dims(end, axis) if keep_dims else end) for end in ends]
+    layout = like.layout if keep_dims else reduced(like.layout, axis, like.data.ndim)
+    found = tuple(Array(one.data, one.dtype, layout) for one in made)
     return found if several else found[0]
 
 

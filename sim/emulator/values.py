@@ -16,6 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from twill.sim.emulator.layouts import Layout, alike, expanded, known
+from twill.sim.emulator.machine import running
+
 Numbers = npt.NDArray[Any]
 
 
@@ -194,7 +197,7 @@ class Array:
         raise AttributeError(f"no {name!r} of a tensor is emulated")
 
     def __getitem__(self, key: Any) -> Array:
-        return type(self)(self.data[indices(key)], self.dtype, self.layout)
+        return type(self)(self.data[indices(key)], self.dtype, _indexed(self, key))
 
     def __iter__(self) -> Any:
         return (self[n] for n in range(len(self.data)))
@@ -230,9 +233,44 @@ def indices(key: Any) -> Any:
     return key.data if isinstance(key, Array) else key
 
 
+def _indexed(value: Array, key: Any) -> Layout | None:
+    """Return the layout of a tile that gets a dimension; another index leaves none that is known.
+
+    Raises
+    ------
+    FaultError
+        Of kind ``type``, if the tile's layout has no such dimension.
+    """
+    places = key if isinstance(key, tuple) else (key,)
+    if places.count(None) != 1 or running.machine is None:
+        return None
+    try:
+        return expanded(value.layout, places.index(None))
+    except ValueError as error:
+        raise running.machine.fault("type", str(error)) from None
+
+
+def common_layout(a: Any, b: Any) -> Any:
+    """Return the layout of what two operands make.
+
+    Raises
+    ------
+    FaultError
+        Of kind ``type``, if two tiles have different ones.
+    """
+    tiles = [one for one in (a, b) if isinstance(one, Array) and one.data.ndim]
+    if len(tiles) > 1 and running.machine is not None:
+        first, second = (tile.layout for tile in tiles)
+        if not alike(first, second):
+            text = f"operands of different layouts, {first!r} and {second!r}"
+            raise running.machine.fault("type", text)
+    layouts = [known(tile.layout) for tile in tiles]
+    return next((layout for layout in layouts if layout is not None), None)
+
+
 def together(kind: type[Array], a: Any, b: Any) -> tuple[Numbers, Numbers, DType, object] | None:
     """Return two operands in their common type, and its name; None if one is no value."""
-    layout = a.layout if isinstance(a, Array) else getattr(b, "layout", None)
+    layout = common_layout(a, b)
     both = []
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Array):
