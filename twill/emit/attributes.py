@@ -6,6 +6,7 @@ Names and values are those of Triton's ODS (`TritonOps.td`, `TritonNvidiaGPUOps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from xdsl.ir import Attribute
@@ -19,6 +20,8 @@ WRITTEN = None  # by the template of the operation, whatever the value
 CACHE = {1: None, 2: ".ca", 3: ".cg", 4: ".wb", 5: ".cs", 6: ".wt", 7: ".cv"}
 EVICT = {1: None, 2: "evict_first", 3: "evict_last"}
 DEFAULT = ("1 : i32",)  # of `cache` and `evict`
+USUAL = "#tt.cache_policy<cache_modifier = none, eviction_policy = evict_normal>"
+_POLICY = re.compile(r"cache_modifier = (\w+), eviction_policy = (\w+)>$")
 ASSUMED = ("fastmath", "overflowFlags")  # what the compiler may assume; Gluon assumes less
 # Hints for Triton's own scheduling, which a schedule replaces.
 HINTS = ("tt.num_stages", "tt.warp_specialize", "tt.flatten", "tt.loop_unroll_factor")
@@ -26,6 +29,7 @@ HINTS += ("tt.disallow_acc_multi_buffer", "tt.disable_licm", "tt.divisibility", 
 HINTS += ("tt.constancy", "tt.latency", "tt.self_latency", "loop.stage", "loop.cluster")
 OTHERS = ("op_name__", "operandSegmentSizes", "resultSegmentSizes")
 
+POLICY = dict.fromkeys(("cache", "evict", "cachePolicy"), WRITTEN)
 ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
     **{f"arith.cmp{kind}": {"predicate": WRITTEN} for kind in "if"},
     "arith.constant": {"value": WRITTEN},
@@ -35,7 +39,7 @@ ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
         "sem": WRITTEN,
         "scope": WRITTEN,
     },
-    "tt.descriptor_load": {"cache": DEFAULT, "evict": DEFAULT},
+    "tt.descriptor_load": {"cache": DEFAULT, "evict": DEFAULT, "cachePolicy": (USUAL,)},
     "tt.descriptor_reduce": {"kind": ("1 : i32",)},  # addition
     "tt.expand_dims": {"axis": WRITTEN},
     "tt.fp_to_fp": {"rounding": ("1 : i32",)},
@@ -43,14 +47,13 @@ ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
     "tt.get_program_id": {"axis": WRITTEN},
     "tt.load": {
         "boundaryCheck": ("array<i32>",),
-        "cache": WRITTEN,
-        "evict": WRITTEN,
+        **POLICY,
         "isVolatile": WRITTEN,
     },
     "tt.make_range": {"start": WRITTEN, "end": WRITTEN},
     "tt.reduce": {"axis": WRITTEN},
     "tt.scan": {"axis": WRITTEN, "reverse": WRITTEN},
-    "tt.store": {"boundaryCheck": ("array<i32>",), "cache": WRITTEN, "evict": WRITTEN},
+    "tt.store": {"boundaryCheck": ("array<i32>",), **POLICY},
     "tt.trans": {"order": WRITTEN},
     "ttg.memdesc_trans": {"order": WRITTEN},
     "ttng.tc_gen5_mma_scaled": {"a_type": WRITTEN, "b_type": WRITTEN},
@@ -129,17 +132,27 @@ def access_options(statement: Statement) -> str:
     RefusedError
         If a value is none of Triton's.
     """
-    found = ""
-    for key, named, values in (
-        ("cache", "cache_modifier", CACHE),
-        ("evict", "eviction_policy", EVICT),
-    ):
-        number = integer(statement, key)
-        if number is not None and number not in values:
-            raise refused(statement, f"{key} = {number}")
-        text = values[number or 1]
-        found += f', {named}="{text}"' if text is not None else ""
-    volatile = attribute(statement, "isVolatile")
-    if volatile is not None and str(volatile) == "true":
-        found += ", volatile=True"
-    return found
+    policy = attribute(statement, "cachePolicy")
+    found = _POLICY.search(str(policy)) if policy is not None else None
+    if policy is not None and found is None:
+        raise refused(statement, f"cachePolicy = {short(str(policy))}")
+    if found is not None:
+        cache = None if found[1] == "none" else f".{found[1]}"
+        evict = None if found[2] == "evict_normal" else found[2]
+    else:
+        cache, evict = _numbered(statement, "cache", CACHE), _numbered(statement, "evict", EVICT)
+    volatile = str(attribute(statement, "isVolatile")) == "true"
+    options = (
+        *((f'cache_modifier="{cache}"',) if cache else ()),
+        *((f'eviction_policy="{evict}"',) if evict else ()),
+        *(("volatile=True",) if volatile else ()),
+    )
+    return "".join(f", {option}" for option in options)
+
+
+def _numbered(statement: Statement, key: str, values: Mapping[int, str | None]) -> str | None:
+    """Return what a number says, as Triton 3.8 and earlier write a policy."""
+    number = integer(statement, key) or 1
+    if number not in values:
+        raise refused(statement, f"{key} = {number}")
+    return values[number]
