@@ -64,7 +64,9 @@ def emit(
     broken = [] if unverified else verify(schedule).violations
     if broken:
         more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-        raise RefusedError(f"{schedule_file} is no valid schedule: {broken[0]}{more} (--unverified)")
+        raise RefusedError(
+            f"{schedule_file} is no valid schedule: {broken[0]}{more} (--unverified)"
+        )
     text = emitted(schedule)
     if output is None or output == STANDARD_OUTPUT:
         say(text.removesuffix("\n"))

@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from xdsl.ir import Attribute
 
 from twill.emit.source import Source, SSAValue, Statement
-from twill.errors import RefusedError, short
+from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import PRODUCTS, product_operands
 from twill.frontends.ttgir.reader import ANNOTATIONS, attribute, integer, name_of, string
+from twill.names import elided
 
+LONGEST = 60  # characters of a value that is refused
 WRITTEN = None  # by the template of the operation, whatever the value
 CACHE = {1: None, 2: ".ca", 3: ".cg", 4: ".wb", 5: ".cs", 6: ".wt", 7: ".cv"}
 EVICT = {1: None, 2: "evict_first", 3: "evict_last"}
@@ -96,7 +98,7 @@ def _check_attributes(statement: Statement) -> None:
             continue
         values = accepted.get(key, ())
         if values is not WRITTEN and str(value) not in values:
-            raise refused(statement, f"{key} = {short(str(value))}")
+            raise refused(statement, f"{key} = {elided(str(value), LONGEST)}")
 
 
 def _check_operands(source: Source, statement: Statement) -> None:
@@ -135,7 +137,7 @@ def access_options(statement: Statement) -> str:
     policy = attribute(statement, "cachePolicy")
     found = _POLICY.search(str(policy)) if policy is not None else None
     if policy is not None and found is None:
-        raise refused(statement, f"cachePolicy = {short(str(policy))}")
+        raise refused(statement, f"cachePolicy = {elided(str(policy), LONGEST)}")
     if found is not None:
         cache = None if found[1] == "none" else f".{found[1]}"
         evict = None if found[2] == "evict_normal" else found[2]

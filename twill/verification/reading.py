@@ -161,7 +161,8 @@ def read_model(
         ),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={
-            name: available(memory) * 2 if isinstance(memory, TensorMemory)
+            name: available(memory) * 2
+            if isinstance(memory, TensorMemory)
             else available(memory) - (getattr(loop.source, "shared_bytes", None) or 0)
             for name, memory in machine.memories.by_name.items()
         },

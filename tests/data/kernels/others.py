@@ -82,3 +82,16 @@ def two_layers(
         h = tl.maximum(tl.dot(x, first), 0.0)
         y = tl.dot(h.to(tl.float16), second, y)
     y_desc.store([row, 0], y.to(tl.float16))
+
+
+@triton.jit
+def masked_gemm(a_ptr, b_ptr, c_ptr, k, stride, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """A product through pointers whose last tile along K is masked."""
+    rows, cols, ks = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    acc = tl.zeros((M, N), dtype=tl.float32)
+    for i in range(0, tl.cdiv(k, K)):
+        left = ks < k - i * K
+        a = tl.load(a_ptr + rows[:, None] * stride + i * K + ks[None, :], mask=left[None, :], other=0.0)
+        b = tl.load(b_ptr + (i * K + ks)[:, None] * N + cols[None, :], mask=left[:, None], other=0.0)
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rows[:, None] * N + cols[None, :], acc.to(tl.float16))
