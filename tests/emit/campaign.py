@@ -1,6 +1,7 @@
 """Programs of every kernel, emitted and compiled: ``python -m tests.emit.campaign COUNT [SEED]``.
 
-Programs are the static schedule, naive loops, and valid ones that random moves of polishing reach.
+Programs are the static schedule, naive loops, and those that random moves of polishing reach and
+that both judges take.
 What is emitted has to compile, and to have room on its GPU; what is refused names why.
 """
 
@@ -41,6 +42,7 @@ MEMORY, COLUMNS = 232448, 512
 """Bytes of shared memory of a block and columns of tensor memory (CUDA C++ Programming Guide,
 table of technical specifications by compute capability; PTX ISA, 9.7.16.1)."""
 APART = 25  # random moves between one program and the next
+ITERATIONS = 12  # of the run on the simulated SM that a program of a walk has to pass
 TRIED = 40  # programs of a walk that are looked at before it is given up
 REFUSED, FAILED, COMPILED = "refused", "failed", "compiled"
 
@@ -84,10 +86,11 @@ def programs(loop: twill.Loop, machine: twill.Machine, seed: int) -> Iterator[tu
             for _ in range(APART):
                 candidate = moves.propose(candidate) or candidate
             with suppress(TwillError):
-                schedule = prepared(walked.schedule(candidate))
-                if twill.verify(schedule).valid:
+                found = prepared(walked.schedule(candidate))
+                if twill.verify(found).valid:
+                    twill.sim.run(found, iterations=ITERATIONS)
+                    schedule = found
                     break
-                schedule = None
         if schedule is None:
             return
         yield f"walk {seed}.{number}", schedule

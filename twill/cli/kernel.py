@@ -64,9 +64,8 @@ def emit(
     broken = [] if unverified else verify(schedule).violations
     if broken:
         more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-        raise RefusedError(
-            f"{schedule_file} is no valid schedule: {broken[0]}{more} (--unverified)"
-        )
+        wrong = f"breaks a rule of the model (--unverified writes it): {broken[0]}{more}"
+        raise RefusedError(f"{schedule_file} {wrong}")
     text = emitted(schedule)
     if output is None or output == STANDARD_OUTPUT:
         say(text.removesuffix("\n"))

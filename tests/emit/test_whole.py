@@ -1,0 +1,122 @@
+"""Whole kernels: one group, programs that overlap, and the memory that all of a kernel takes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import twill
+from tests.emit.campaign import COMPILED, FAILED, kernels, outcome, programs
+from tests.emit.test_emit import HOPPER, computes_what_it_should, solved
+from twill.artifacts.program import Storage
+from twill.artifacts.schedule import Schedule
+from twill.cli.main import app
+from twill.emit import emitted
+from twill.errors import DefectError, RefusedError
+from twill.frontends import load_loop
+from twill.lower import baselines
+from twill.sim.emulator import emulate
+
+
+def naive(name: str) -> Schedule:
+    loop = load_loop(name)
+    return baselines.sequential(loop, twill.Machine.named("hopper_h100"))
+
+
+def test_a_kernel_of_one_group_has_no_partitions(tmp_path: Path) -> None:
+    """Triton has no warp_specialize of one function."""
+    file = tmp_path / "kernel.py"
+    file.write_text(emitted(naive("gemm_pointers_hopper")))
+    assert "warp_specialize" not in file.read_text()
+    computes_what_it_should(emulate(file, iterations=(2,), victims=False, capability=HOPPER))
+
+
+def test_a_value_of_the_prologue_is_a_tile_until_a_product_takes_it(tmp_path: Path) -> None:
+    """The state is stored before the first product adds to it, and is in flight in later rounds."""
+    loop, machine = load_loop("linear_attention_hopper"), twill.Machine.named("hopper_h100")
+    walked = (s for label, s in programs(loop, machine, 0) if label.startswith("walk"))
+    file = tmp_path / "kernel.py"
+    file.write_text(emitted(next(walked)))
+    assert re.search(r"state = gl\.zeros\(", file.read_text())
+    computes_what_it_should(emulate(file, iterations=(3,), victims=False, capability=HOPPER))
+
+
+def test_what_verify_refuses_is_not_emitted_without_a_word(tmp_path: Path) -> None:
+    file = tmp_path / "schedule.json"
+    naive("gemm_pointers_hopper").save(file)
+    refused = CliRunner().invoke(app, ("emit", str(file)))
+    assert refused.exit_code == 1
+    assert "variable latency" in refused.output
+    asked = CliRunner().invoke(app, ("emit", str(file), "--unverified"))
+    assert asked.exit_code == 0
+    assert "gl.load" in asked.output or "async_load" in asked.output
+
+
+def test_text_that_is_no_python_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("twill.emit.kernel._Kernel.text", lambda _: "def f(a, a): pass\n")
+    with pytest.raises(DefectError, match=r"is no Python .*duplicate argument 'a'"):
+        emitted(solved("gemm_pointers_hopper"))
+
+
+# -- memory -----------------------------------------------------------------------------------
+
+
+def larger(schedule: Schedule, value: str, slots: int) -> Schedule:
+    """Return a schedule with more slots of a ring, whatever they hold."""
+
+    def grown(storage: Storage) -> Storage:
+        if storage.value != value:
+            return storage
+        addresses = tuple(k * storage.size for k in range(slots))
+        return storage.model_copy(update={"slots": slots, "addresses": addresses})
+
+    return schedule.model_copy(update={"storage": tuple(map(grown, schedule.storage))})
+
+
+def test_tiles_that_are_stored_after_the_loop_are_kept_free() -> None:
+    """Of a product of 128 x 128 tiles of 16 bits for two groups, 64 KiB in all."""
+    loop = load_loop("gemm_two_tiles_hopper")
+    assert loop.source is not None
+    assert loop.source.shared_bytes == 2 * 128 * 128 * 2
+    machine = twill.Machine.named("hopper_h100")
+    problem = twill.problem.build_problem(loop, machine)
+    assert machine.memories.smem is not None
+    assert problem.memories["smem"] == machine.memories.smem.available - loop.source.shared_bytes
+
+
+def test_a_kernel_that_exceeds_shared_memory_is_refused_with_its_bytes() -> None:
+    with pytest.raises(RefusedError, match=r"takes \d+ bytes of shared memory .*, and has 230400"):
+        emitted(larger(solved("gemm_two_tiles_hopper"), "b", 10))
+
+
+def test_tensor_memory_without_addresses_is_allocated_apart() -> None:
+    loop, machine = load_loop("attention_forward_blackwell"), "blackwell_b200"
+    schedule = baselines.multi_warp(loop, twill.Machine.named(machine))
+    text = emitted(schedule)
+    made = re.findall(r"(\w+) = allocate_tensor_memory\(", text)
+    assert len(made) == len(set(made)) == sum(s.memory == "tmem" for s in schedule.storage)
+
+
+@pytest.mark.triton
+@pytest.mark.parametrize(
+    "name", ["gemm_two_tiles_hopper", "linear_attention_hopper", "attention_forward_blackwell"]
+)
+def test_programs_compile_and_have_room(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of ``python -m tests.emit.campaign``."""
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
+    loop, machine = load_loop(name), twill.Machine.named(kernels()[name])
+    outcomes = [outcome(name, *given) for given in islice(programs(loop, machine, 0), 5)]
+    assert [found for found in outcomes if found.outcome == FAILED] == []
+    assert sum(found.outcome == COMPILED for found in outcomes) >= 3
+
+
+def test_every_emitted_function_has_each_argument_once() -> None:
+    tree = ast.parse(emitted(solved("gemm_pointers_hopper")))
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        names = [argument.arg for argument in function.args.args]
+        assert len(names) == len(set(names))
