@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib.resources
 import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
+from twill.console import warn
 from twill.errors import InputError, short
 from twill.files import SIZE_LIMIT_BYTES, read_bytes, write_whole
 
@@ -115,9 +117,41 @@ class Artifact(Part):
         try:
             artifact = cls.model_validate_json(text)
         except ValidationError as error:
-            raise first_problem(error, file, cls.said_of_missing) from None
+            told, document = cls._of_earlier_version(text)
+            if document is None:
+                raise first_problem(error, file, cls.said_of_missing) from None
+            artifact = cls._brought_up(document, told, file)
         artifact.read_from(file)
         return artifact
+
+    @classmethod
+    def _brought_up(cls, document: str, told: list[str], file: str) -> Self:
+        """Return the artifact that a document is in the form of today, and say what was done."""
+        try:
+            artifact = cls.model_validate_json(document)
+        except ValidationError as error:
+            raise first_problem(error, file, cls.said_of_missing) from None
+        if told:
+            tell_brought_up(file or artifact.summary, told)
+        return artifact
+
+    @classmethod
+    def _of_earlier_version(cls, text: str | bytes) -> tuple[list[str], str | None]:
+        """Return what was done to a document of an earlier version, and the document; or None."""
+        try:
+            document = json.loads(text)
+            told = cls.bring_up(document) if isinstance(document, dict) else None
+            return told or [], None if told is None else json.dumps(document, allow_nan=False)
+        except (ValueError, RecursionError):
+            return [], None
+
+    @classmethod
+    def bring_up(cls, document: dict[str, Any]) -> list[str] | None:  # noqa: ARG003
+        """Change a document of an earlier version into one of today; return what was done.
+
+        None says that there was nothing of an earlier version in it, as in all of most artifacts.
+        """
+        return None
 
     def read_from(self, file: str) -> None:
         """Remember for errors where it, or what it is a part of, was read from."""
@@ -159,7 +193,7 @@ class Artifact(Part):
             If the text is not TOML or not a valid artifact.
         """
         try:
-            document = json.dumps(cls._completed(parse_toml(text, file), file))
+            document = json.dumps(cls.completed(parse_toml(text, file), file))
         except RecursionError:
             raise InputError("not TOML: nested too deeply", file=file) from None
         except TypeError as error:
@@ -169,9 +203,17 @@ class Artifact(Part):
         return cls.from_json(document, file=file)
 
     @classmethod
-    def _completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:  # noqa: ARG003
+    def completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:  # noqa: ARG003
         """Fill in what a TOML document leaves to another file; nothing by default."""
         return document
+
+
+def tell_brought_up(file: str, told: Sequence[str]) -> None:
+    """Say of a file of an earlier version how it is read, once in a process."""
+    _warn_once(f"{file}: of an earlier version, read with {', '.join(told)}; see `twill migrate`")
+
+
+_warn_once = functools.cache(warn)
 
 
 def parse_toml(text: bytes, file: str) -> dict[str, Any]:

@@ -37,20 +37,14 @@ from twill.artifacts.hardware import (
     Unit,
 )
 from twill.artifacts.loop import Cost, Name, Operation, Tile
+from twill.artifacts.versions import UNSAID, bring_machine_up, is_earlier
 from twill.errors import InputError, short
 from twill.files import read_bytes
 
 FOLDER = "machines"
 MOST_EXTENSIONS = 8
-# What files of Hopper and Blackwell say of facts that older files of machines do not have.
-FACTS = {
-    "threads_per_warp": "32",
-    "memories.smem.alignment": "128 bytes",
-    "memories.smem.swizzle": "1024 bytes",
-    "memories.tmem.lanes": "128 lanes",
-    "memories.tmem.half": "64 rows",
-    "synchronisation.transactions": "1048575 bytes",
-}
+# What files of Hopper and Blackwell say where another one leaves it out.
+FACTS = {".".join(fact.path): fact.said for fact in UNSAID}
 
 
 class Machine(Artifact):
@@ -100,7 +94,7 @@ class Machine(Artifact):
 
     said_of_missing = FACTS
     schema_name: Literal["twill.machine"] = Field("twill.machine", alias="schema")
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     name: Name
     description: str = ""
     architecture: str = ""
@@ -202,7 +196,12 @@ class Machine(Artifact):
         return cls.from_toml(text, file=f"{FOLDER}/{name}.toml")
 
     @classmethod
-    def _completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:
+    def bring_up(cls, document: dict[str, Any]) -> list[str] | None:
+        """Write into a machine of version 1 what it left to Twill."""
+        return bring_machine_up(document) if is_earlier(document) else None
+
+    @classmethod
+    def completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:
         return _extended(document, file, depth=0)
 
     def threads(self, warps: int) -> int:
@@ -255,6 +254,9 @@ def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]
             message = f"{short(base_name)} {error.message}"
             raise InputError(message, path="extends", file=file) from None
     base = _extended(parse_toml(text, short(base_name)), base_name, depth + 1)
+    told = bring_machine_up(base) if is_earlier(base) else []
+    if told:
+        tell_brought_up(base_name, told)
     rules = [*document.pop("rules", []), *base.pop("rules", [])]
     return {**_laid_over(base, document), "rules": rules}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag, model_validator
 
@@ -21,6 +21,7 @@ from twill.artifacts.program import (
     issues_of,
 )
 from twill.artifacts.schedule import Interval
+from twill.artifacts.versions import bring_machine_up, is_earlier
 from twill.errors import short
 
 SCHEMA = "twill.order"
@@ -118,6 +119,12 @@ class Order(Artifact):
     barriers: Barriers = ()
     loop: Name | Loop
     machine: Name | Machine
+
+    @classmethod
+    def bring_up(cls, document: dict[str, Any]) -> list[str] | None:
+        """Write into an embedded machine of version 1 what it left to Twill."""
+        machine = document.get("machine")
+        return bring_machine_up(machine) if is_earlier(machine) else None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -25,6 +27,12 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.promise import Promise
 from twill.artifacts.proof import Proof
+from twill.artifacts.versions import (
+    bring_machine_up,
+    bring_schedule_up,
+    is_earlier,
+    written_digest,
+)
 from twill.errors import InputError, short
 from twill.figures import COLOURS, Span, bars_svg
 from twill.tables import Column, Table
@@ -118,7 +126,7 @@ class Schedule(Artifact):
 
     said_of_missing = FACTS
     schema_name: Literal["twill.schedule"] = Field("twill.schedule", alias="schema")
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     name: Label
     description: str = ""
     rules: Rules = "issue"
@@ -164,6 +172,24 @@ class Schedule(Artifact):
             message = "an order and no schedule yet; `twill.load_schedule` makes one of it"
             raise InputError(message, path="schema", file=file)
         return super().from_json(text, file=file)
+
+    @classmethod
+    def bring_up(cls, document: dict[str, Any]) -> list[str] | None:
+        """Change a schedule of version 1, or its machine; the hash is held against what was there.
+
+        A hash of anything else stays, and is refused.
+        """
+        told = bring_schedule_up(document) if is_earlier(document) else None
+        machine = document.get("machine")
+        if not is_earlier(machine):
+            return told
+        hashed = document.get("machine_hash") == written_digest(machine)
+        told = [*(told or ()), *bring_machine_up(machine)]
+        if hashed:
+            # What is wrong with the machine is said where the schedule is read.
+            with contextlib.suppress(InputError):
+                document["machine_hash"] = Machine.from_json(json.dumps(machine)).digest
+        return told
 
     def read_from(self, file: str) -> None:
         """Remember the file for errors, also for the loop and the machine inside it."""

@@ -152,7 +152,7 @@ class Swept(Sealed):
     """
 
     schema_name: Literal["twill.swept"] = Field("twill.swept", alias="schema")
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     twill_version: str
     code_hash: str
     sweep: Sweep
@@ -232,7 +232,8 @@ class KeptSchedule(Part):
     def read(self, folder: Path) -> Schedule:
         """Return the schedule; refuse another one."""
         file = folder / SCHEDULES / Path(self.file).name
-        schedule = Schedule.from_json(read_bytes(file, ordinary=True), file=str(file))
-        if text_hash(schedule.to_json()) != self.hash:
+        text = read_bytes(file, ordinary=True)
+        schedule = Schedule.from_json(text, file=str(file))
+        if hashlib.sha256(text).hexdigest() != self.hash:
             raise InputError("is not the schedule that ran: changed", file=str(file))
         return schedule

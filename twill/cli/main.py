@@ -14,6 +14,7 @@ from twill.cli import (
     kernel,
     loop,
     machine,
+    migrate,
     run,
     schedule,
     show,
@@ -46,7 +47,8 @@ app = _tree(
 for command in (
     *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
-    *(studies.explore, studies.reproduce, tune.tune, calibrate.calibrate, doctor.doctor),
+    *(studies.explore, studies.reproduce, tune.tune, calibrate.calibrate, migrate.migrate),
+    doctor.doctor,
 ):
     app.command()(command)
 trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}

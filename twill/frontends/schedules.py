@@ -21,6 +21,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order, Waits, is_order
 from twill.artifacts.schedule import Schedule
+from twill.artifacts.versions import EARLIER
 from twill.errors import InputError, short
 from twill.files import read_bytes
 from twill.frontends.ddg.schedules import is_schedule_graph, parse_schedule_graph
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from twill.frontends.ttgir.reader import Plain
 
 KEY = "twill.schedule"
-VERSION = 1
+VERSION = 2  # of a schedule, as in a schedule.json
 # Keys of a schedule that are texts of JSON among the attributes of the module.
 AS_JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
 WHAT = "a schedule as IR (`twill show SCHEDULE --as ir` writes one)"
@@ -149,12 +150,7 @@ def parse_schedule_ir(text: str | bytes, *, file: str = "") -> Schedule:
     except UnicodeDecodeError:
         raise InputError(f"not {WHAT}: not UTF-8", file=file) from None
     reader = _Reader(plain(parse_module(decoded, file, WHAT)), file)
-    try:
-        schedule = Schedule.model_validate_json(json.dumps(reader.data()))
-    except ValidationError as error:
-        raise first_problem(error, file) from None
-    schedule.read_from(file)
-    return schedule
+    return Schedule.from_json(json.dumps(reader.data()), file=file)
 
 
 class _Reader:
@@ -164,13 +160,16 @@ class _Reader:
         version = self.facts.pop("schedule", None)
         if version is None:
             raise self._error(f"not {WHAT}: the module has no attribute {KEY}")
-        if version != VERSION:
-            raise self._error(f"version {VERSION} is read here (got {short(version)})", KEY)
+        if version not in (EARLIER, VERSION):
+            wrong = f"version {EARLIER} or {VERSION} is read here (got {short(version)})"
+            raise self._error(wrong, KEY)
+        self.version = version
         self.placements: dict[str, Data] = {}
 
     def data(self) -> Data:
         """Return the document of a ``schedule.json``."""
-        found: Data = {key: self._json(key) for key in AS_JSON if key in self.facts}
+        found: Data = {"schema_version": self.version}
+        found |= {key: self._json(key) for key in AS_JSON if key in self.facts}
         order = self.facts.pop("placements", None)
         found |= {key: value for key, value in self.facts.items() if key not in AS_JSON}
         operations = self.module.inside

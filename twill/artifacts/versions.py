@@ -1,0 +1,158 @@
+"""Documents of earlier versions, brought up: what version 1 did not say is written into them.
+
+Each function changes the document that it is given, and returns what it did, for people.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Document = dict[str, Any]
+EARLIER = 1
+# The key of [sources] behind what a machine did not say, and what stands there.
+SOURCE = "VERSION-1"
+REFERENCE = "twill.machine, version 1, which did not say this and took the same for every machine"
+PRODUCT_WARPS = 4
+# Reasons of a bound for which a solver has looked at schedules of so many stages.
+REFUTED = ("no modulo schedule", "no joint schedule", "not proved")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What machines of version 1 did not say, with what was taken for all of them."""
+
+    path: tuple[str, ...]
+    value: int
+    unit: str
+    why: str
+
+    @property
+    def said(self) -> str:
+        """The number with its unit."""
+        return f"{self.value} {self.unit}"
+
+    def fill_in(self, machine: Document) -> bool:
+        """Write it where the machine has such a part and leaves it out; return whether it did."""
+        *parents, key = self.path
+        part: Any = machine
+        for name in parents:
+            part = part.get(name) if isinstance(part, dict) else None
+        if not isinstance(part, dict) or key in part:
+            return False
+        part[key] = {"value": self.value, "unit": self.unit, "source": f"{SOURCE}: {self.why}"}
+        return True
+
+
+THREADS = Fact(("threads_per_warp",), 32, "threads", "a warp of NVIDIA's")
+MEMORY = (
+    Fact(("memories", "smem", "alignment"), 128, "bytes", "as cp.async.bulk.tensor asks for it"),
+    Fact(("memories", "smem", "swizzle"), 1024, "bytes", "the pattern of the 128-byte swizzle"),
+    Fact(("memories", "tmem", "lanes"), 128, "lanes", "a column of 128 lanes by 32 bits"),
+    Fact(("memories", "tmem", "half"), 64, "rows", "data path layout of tcgen05.mma for M = 64"),
+)
+TRANSACTIONS = Fact(
+    ("synchronisation", "transactions"), (1 << 20) - 1, "bytes", "the tx-count of an mbarrier"
+)
+UNSAID = (THREADS, *MEMORY, TRANSACTIONS)
+
+
+def is_earlier(document: object) -> bool:
+    """Return whether a document is of the earlier version, which need not say so."""
+    if not isinstance(document, dict):
+        return False
+    version = document.get("schema_version", EARLIER)
+    return type(version) is int and version == EARLIER
+
+
+def bring_machine_up(machine: Document) -> list[str]:
+    """Make a machine of version 1 one of version 2."""
+    memories, products = machine.get("memories"), machine.get("products")
+    addressed = memories if isinstance(memories, dict) else {}
+    counts = "smem" in addressed and not _has(machine, TRANSACTIONS.path)
+    # Whoever wrote it before barriers had a count meant that four warps execute a product together.
+    if counts and "tmem" not in addressed and isinstance(products, dict):
+        told = [f"products.warps = {PRODUCT_WARPS}"] * ("warps" not in products)
+        products.setdefault("warps", PRODUCT_WARPS)
+    else:
+        told = []
+    filled = [f for f in UNSAID if (f is not TRANSACTIONS or counts) and f.fill_in(machine)]
+    if filled and isinstance(machine.get("sources"), dict):
+        machine["sources"].setdefault(SOURCE, REFERENCE)
+    machine["schema_version"] = EARLIER + 1
+    return [*(f"{'.'.join(fact.path)} = {fact.value}" for fact in filled), *told]
+
+
+def bring_schedule_up(schedule: Document) -> list[str]:
+    """Make a schedule of version 1 one of version 2; its machine has a version of its own."""
+    told = list(dict.fromkeys([*_addresses(schedule), *_distances(schedule), *_proof(schedule)]))
+    schedule["schema_version"] = EARLIER + 1
+    return told
+
+
+def _addresses(schedule: Document) -> Iterator[str]:
+    """Slots lay behind each other: the address of the first said where all are."""
+    for storage in _entries(schedule.get("storage")):
+        slots, size, first = (storage.get(key) for key in ("slots", "size", "address"))
+        if type(slots) is type(size) is type(first) is int:
+            del storage["address"]
+            storage["addresses"] = [first + size * slot for slot in range(slots)]
+            yield "an address for each slot"
+
+
+def _distances(schedule: Document) -> Iterator[str]:
+    """A reader had one copy of a value: it reads at the distance of its dependence."""
+    loop, read = schedule.get("loop"), dict[tuple[Any, Any], set[Any]]()
+    for d in _entries(loop.get("dependences") if isinstance(loop, dict) else None):
+        if d.get("kind", "data") == "data":
+            read.setdefault((d.get("producer"), d.get("consumer")), set()).add(d.get("distance", 0))
+    bodies = [program.get("body") for program in _entries(schedule.get("programs"))]
+    gets = [entry for body in bodies for entry in _entries(body) if entry.get("do") == "get"]
+    for copy in (*_entries(schedule.get("storage")), *gets):
+        distances = read.get((copy.get("value"), copy.get("reader")), set())
+        if "distance" not in copy and len(distances) == 1 and distances != {0}:
+            (copy["distance"],) = distances
+            yield "the distance of each copy"
+
+
+def _proof(schedule: Document) -> Iterator[str]:
+    """What nobody is named for is not proved; residues are a reason that nobody checks any more."""
+    proof = schedule.get("proof")
+    bound = proof.get("bound") if isinstance(proof, dict) else None
+    if not isinstance(proof, dict) or not isinstance(bound, dict):
+        return
+    levels = _entries(proof.get("levels"))
+    if bound.get("reason") == "residues":
+        bound["reason"] = "not proved"
+    stray = bound.get("reason") not in REFUTED and bound.pop("most_stages", None) is not None
+    if not stray and not any(map(_unnamed, levels)):
+        return
+    for level in levels:
+        proved = level.get("level") == "interval" and bound.get("reason") != "not proved"
+        level["proved"] = proved and level.get("proved")
+    yield "no proof below the interval, of which it does not say whose it is"
+
+
+def _unnamed(level: Document) -> bool:
+    """Return whether a level is said to be proved that only a solver can prove, and not by whom."""
+    return level.get("level") == "slack" and bool(level.get("proved")) and "solver" not in level
+
+
+def written_digest(document: Document) -> str:
+    """Return the SHA-256 of an artifact's JSON text as it was written, as ``sha256:...``."""
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _has(document: Document, path: tuple[str, ...]) -> bool:
+    part: Any = document
+    for name in path:
+        part = part.get(name) if isinstance(part, dict) else None
+    return part is not None
+
+
+def _entries(value: object) -> list[Document]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
