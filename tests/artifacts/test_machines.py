@@ -235,9 +235,9 @@ def test_a_number_without_a_source_is_refused() -> None:
         ('unit = "TC", cycles = "1"', 'unit = "TC", cycles = "1 +"',
          "m.toml: rules[0].steps[0].cycles: not an expression (got '1 +')"),
         ('name = "paper_example"', 'name = "paper_example', "m.toml: not TOML"),
-        ("schema_version = 1", "schema_version = 1\nextends = \"nothing\"",
+        ("schema_version = 2", "schema_version = 2\nextends = \"nothing\"",
          "m.toml: extends: 'nothing' No such file"),
-        ("schema_version = 1", f"schema_version = 1\nextends = \"{'x' * 3000}\"",
+        ("schema_version = 2", f"schema_version = 2\nextends = \"{'x' * 3000}\"",
          f"m.toml: extends: '{'x' * 20}"),
     ],
 )  # fmt: skip

@@ -297,8 +297,8 @@ def test_bad_loops_end_in_status_2_and_one_line(
          "twill: m.toml: units.TC.capacity: input should be greater than 0 (got 0)"),
         ("value = 1000.0", "value = nan",
          "twill: m.toml: clock.value: input should be a finite number (got nan)"),
-        ("schema_version = 1", "schema_version = 9",
-         "twill: m.toml: schema_version: input should be 1 (got 9)"),
+        ("schema_version = 2", "schema_version = 9",
+         "twill: m.toml: schema_version: input should be 2 (got 9)"),
         ("[units.TC]", "[units", "twill: m.toml: not TOML: "),
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ from twill.artifacts.base import (
     packaged_text,
     parse_toml,
     refuse,
+    tell_brought_up,
 )
 from twill.artifacts.costs import MOST_RULES, Rule, Transfer, cost_by_rule
 from twill.artifacts.hardware import (

@@ -125,10 +125,11 @@ def _proof(schedule: Document) -> Iterator[str]:
     if not isinstance(proof, dict) or not isinstance(bound, dict):
         return
     levels = _entries(proof.get("levels"))
-    if bound.get("reason") == "residues":
+    residues = bound.get("reason") == "residues"
+    if residues:
         bound["reason"] = "not proved"
     stray = bound.get("reason") not in REFUTED and bound.pop("most_stages", None) is not None
-    if not stray and not any(map(_unnamed, levels)):
+    if not (residues or stray or any(map(_unnamed, levels))):
         return
     for level in levels:
         proved = level.get("level") == "interval" and bound.get("reason") != "not proved"
