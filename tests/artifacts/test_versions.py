@@ -103,11 +103,10 @@ def test_what_was_left_out_is_what_machines_say_today() -> None:
                     getattr(now, key, None), "value", None
                 )
     # Four warps executed a product together, whatever the machine, before files said so.
-    assert (machine := Machine.load(FOLDER / "hopper_h100_1542534.toml")).products is not None
-    assert machine.products.warps == 4
-    blackwell = Machine.load(FOLDER / "blackwell_b200_bb71bfc.toml").products
-    assert blackwell is not None
-    assert blackwell.warps is None
+    for name, warps in (("hopper_h100_1542534", 4), ("blackwell_b200_bb71bfc", None)):
+        products = Machine.load(FOLDER / f"{name}.toml").products
+        assert products is not None
+        assert products.warps == warps
 
 
 def test_a_file_of_today_with_the_old_number_is_read_as_it_is(

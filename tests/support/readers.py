@@ -41,7 +41,7 @@ from twill.cli.loop import parse_settings
 from twill.console import WARNING
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
-from twill.frontends.triton_dump import arguments_of
+from twill.frontends.triton_dump.settings import check_complete, read_settings
 from twill.frontends.ttgir import load_ttgir
 from twill.frontends.ttgir.graph import choose_loop
 from twill.frontends.ttgir.reader import Dump
@@ -471,8 +471,9 @@ def follow_settings(file: str) -> None:
     modules = {"triton": SimpleNamespace(language=language), "triton.language": language}
     with mock.patch.dict(sys.modules, modules):
         settings = parse_settings(said(file).split("\n"))
-        signature, constants = arguments_of(KERNEL, settings, example="twill", file="k.py:k")
-    assert signature.keys() >= constants.keys()
+        given = read_settings(KERNEL, settings, "k.py:k")
+        check_complete(KERNEL, given, settings, example="twill", file="k.py:k")
+    assert given.keys() == settings.keys()
 
 
 READERS = {

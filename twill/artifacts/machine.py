@@ -203,6 +203,7 @@ class Machine(Artifact):
 
     @classmethod
     def completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:
+        """Return a document laid over the machine that it extends."""
         return _extended(document, file, depth=0)
 
     def threads(self, warps: int) -> int:

@@ -145,9 +145,26 @@ def dump(
     sm: Annotated[int, Option("--sm", help="Compute capability: 90 or 100.")],
     settings: Annotated[
         list[str] | None,
-        Option("--set", metavar="NAME=VALUE", help="Type of an argument or value of a constant."),
+        Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Value of a constant; of another argument its type, or a value as in a call; "
+            "constexpr:VALUE makes it a constant.",
+        ),
     ] = None,
-    warps: Annotated[int, Option(min=1, help="Warps of the kernel.")] = 4,
+    like: Annotated[
+        list[str] | None,
+        Option(
+            "--like",
+            metavar="NAME=VALUE,...",
+            help="Arguments of an example call: fp16[8192,4096] is a tensor (.T is it transposed), "
+            "a.stride(0) a stride, tensordesc(fp16[8192,64], [128,64]) a descriptor.",
+        ),
+    ] = None,
+    warps: Annotated[
+        int | None,
+        Option(min=1, help="Warps of the kernel.", show_default="the autotuner's first, or else 4"),
+    ] = None,
     output: Annotated[
         str | None,
         Option(
@@ -161,7 +178,7 @@ def dump(
     name = kernel.rpartition(":")[2]
     if name in ("", kernel):
         raise InputError("the kernel must follow the file, as in file.py:kernel", file=kernel)
-    text = dump_kernel(kernel, parse_settings(settings or []), architecture=sm, num_warps=warps)
+    text = dump_kernel(kernel, parse_settings(settings or []), sm, warps, like or ())
     target = output or f"{name}.sm{sm}.mlir"
     write_whole(target, text)
     say_written(target)

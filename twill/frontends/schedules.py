@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from pydantic import ValidationError
-
-from twill.artifacts.base import first_problem, packaged, packaged_text, unknown
+from twill.artifacts.base import packaged, packaged_text, unknown
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order, Waits, is_order

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from twill.errors import InputError, MissingLibraryError
+from twill.frontends.triton_dump.call import specialized
 from twill.frontends.triton_dump.listing import Listing, annotated
 from twill.frontends.triton_dump.pipelined import with_pipeline
 
@@ -31,44 +32,39 @@ WARPS = (1, 2, 4, 8, 16, 32)
 # Triton 3.9 warns where a program does not choose.
 OPTIONS = {"enable_fp_fusion": True}
 _pass_adders = threading.RLock()
-ALIGNED = ":16"
 
 
 def dump(
-    kernel: Any,
-    signature: Mapping[str, str],
-    constants: Mapping[str, Any],
-    architecture: int,
-    num_warps: int,
+    kernel: Any, arguments: Mapping[str, Any], architecture: int, options: Mapping[str, Any]
 ) -> str:
     """Compile `kernel` to TTGIR and return it in generic form.
 
-    `signature`: triton type of each argument, for example ``tensordesc<fp16[64,128]>``, ``*fp32``,
-    ``i32``, ``constexpr``. Pointers are taken to be aligned to 16 bytes; ``i32:16`` is an integer
-    that 16 divides.
+    `arguments`: as in `twill.frontends.triton_dump.call`. Pointers are taken to be aligned to 16
+    bytes. `options`: of Triton's backend, such as ``num_warps``.
     """
     libtriton = importlib.import_module("triton._C.libtriton")
     compiler = importlib.import_module("triton.compiler")
-    target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
-    types = {name: kind.removesuffix(ALIGNED) for name, kind in signature.items()}
-    aligned = {
-        (position,): [["tt.divisibility", 16]]
-        for position, kind in enumerate(signature.values())
-        if kind.startswith("*") or kind.endswith(ALIGNED)
-    }
-    source = compiler.ASTSource(kernel, types, dict(constants), aligned)
+    target = target_of(architecture)
     backend = compiler.make_backend(target)
-    options = backend.parse_options({"num_warps": num_warps, **OPTIONS})
+    call = specialized(kernel, arguments, backend, {**OPTIONS, **options})
+    source = compiler.ASTSource(kernel, call.signature, call.constants, call.attributes)
     context = libtriton.ir.context()
     libtriton.ir.load_dialects(context)
     backend.load_dialects(context)
 
     def make_ttir() -> Any:
-        implementation = backend.get_codegen_implementation(options)
-        module = source.make_ir(target, options, implementation, backend.get_module_map(), context)
-        return backend.make_ttir(module, {}, options, architecture)
+        implementation = backend.get_codegen_implementation(call.options)
+        module = source.make_ir(
+            target, call.options, implementation, backend.get_module_map(), context
+        )
+        return backend.make_ttir(module, {}, call.options, architecture)
 
-    return dumped(Lowering(make_ttir, backend, options, architecture))
+    return dumped(Lowering(make_ttir, backend, call.options, architecture))
+
+
+def target_of(architecture: int) -> Any:
+    """Return what Triton compiles for."""
+    return importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
 
 
 def dump_compiled(folder: str | Path) -> Callable[[], None]:

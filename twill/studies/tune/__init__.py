@@ -67,7 +67,7 @@ def _candidates(question: Question, choices: Choices, loop: str | None) -> list[
         text = dump_kernel(subject, settings, int(architecture), warps)
         return extract(text, file=subject, name=subject.rpartition(":")[2], loop=loop)
 
-    unset = unset_constants(subject, choices.constants())
+    unset = unset_constants(subject, choices.constants(), int(architecture))
     return of_kernel(dumped, unset, machine, choices)
 
 
