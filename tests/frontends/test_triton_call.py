@@ -97,7 +97,7 @@ def ours(where: str, settings: Mapping[str, str], like: tuple[str, ...], sm: int
 
     with (
         mock.patch.object(lower, "specialized", specialized),
-        mock.patch.object(lower, "dumped", lambda _: ""),
+        mock.patch.object(lower, "dumped", return_value=""),
     ):
         dump_kernel(where, settings, sm, like=like)
     (call,) = seen
@@ -140,13 +140,10 @@ def test_descriptors_have_the_blocks_of_a_configuration_that_is_not_pruned(
     assert signature["q_desc"] == "tensordesc<fp16[128, 64]>"
     assert signature["k_desc"] == "tensordesc<fp16[64, 64]>"  # 256 are more than a sequence has
     assert options["num_stages"] == 2
-    told = capsys.readouterr().err.splitlines()
-    assert told == [
-        f"twill: {FILE}: what follows scores is left out: AssertionError: Torch not compiled with "
-        "CUDA enabled",
-        "twill: scores: configured by M=128, N=64, num_warps=4, num_ctas=1, num_stages=2 (the "
-        "autotuner has 1; --set chooses)",
-    ]
+    left_out, configured = capsys.readouterr().err.splitlines()
+    assert left_out.startswith(f"twill: {FILE}: what follows scores is left out: ")
+    assert configured.startswith("twill: scores: configured by M=128, N=64, num_warps=4, ")
+    assert configured.endswith("num_stages=2 (the autotuner has 1; --set chooses)")
 
 
 @pytest.mark.parametrize(("given", "taken"), [({}, 8), ({"M": "64"}, 4)])

@@ -82,8 +82,18 @@ def bring_machine_up(machine: Document) -> list[str]:
     filled = [f for f in UNSAID if (f is not TRANSACTIONS or counts) and f.fill_in(machine)]
     if filled and isinstance(machine.get("sources"), dict):
         machine["sources"].setdefault(SOURCE, REFERENCE)
+    told = [*(f"{'.'.join(fact.path)} = {fact.value}" for fact in filled), *told, *_issue(machine)]
     machine["schema_version"] = EARLIER + 1
-    return [*(f"{'.'.join(fact.path)} = {fact.value}" for fact in filled), *told]
+    return told
+
+
+def _issue(machine: Document) -> Iterator[str]:
+    """Issue slots do no work, so that interference with them had no effect; it is left out."""
+    pairs, issue = _entries(machine.get("interference")), machine.get("issue_unit")
+    kept = [pair for pair in pairs if issue not in (pair.get("unit"), pair.get("beside"))]
+    if issue is not None and len(kept) < len(pairs):
+        machine["interference"] = kept
+        yield "no interference of issue slots"
 
 
 def bring_schedule_up(schedule: Document) -> list[str]:
