@@ -97,7 +97,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
 }  # fmt: skip
 """Words behind each command that prints JSON, with the schema of what it prints then."""
 NEEDS_TRITON = {"calibration", "compiled"}
-WITHOUT = {"explore", "loop dump"}
+WITHOUT = {"explore", "loop dump", "migrate"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
 """What is printed where there is a GPU; `tests/studies/test_gpu.py` has its document."""

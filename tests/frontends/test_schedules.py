@@ -213,8 +213,8 @@ def test_moved_operations_follow_their_clusters(paper_schedule: twill.Schedule) 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("twill.schedule = 1", "other = 1", "no attribute twill.schedule"),
-        ("twill.schedule = 1", "twill.schedule = 9", "twill.schedule: version 1 is read here"),
+        ("twill.schedule = 2", "other = 1", "no attribute twill.schedule"),
+        ("twill.schedule = 2", "twill.schedule = 9", "twill.schedule: version 1 or 2 is read here"),
         ("sched.cluster = 3 : i64, ", "", "tile.exp2 sched.cluster: a whole number is required"),
         ("sched.cluster = 3 ", "sched.cluster = 2 ", "cluster 2 has several instructions"),
         ('"twill.await"', '"twill.sleep"', "twill.sleep: no operation of a schedule"),

@@ -14,6 +14,7 @@ import pytest
 import twill
 from twill.frontends.triton_dump import dump_kernel, files, lower
 from twill.frontends.triton_dump.call import example
+from twill.frontends.triton_dump.call import specialized as specialized_by_triton
 from twill.frontends.triton_dump.settings import NUMBERS
 from twill.frontends.ttgir import extract
 
@@ -89,7 +90,7 @@ def asked(call: Any) -> tuple[Any, ...]:
 def ours(where: str, settings: Mapping[str, str], like: tuple[str, ...], sm: int) -> Any:
     """Return the same of a dump."""
     seen: list[Any] = []
-    true = lower.specialized
+    true = specialized_by_triton
 
     def specialized(*arguments: Any) -> Any:
         seen.append(true(*arguments))

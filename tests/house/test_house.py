@@ -21,13 +21,17 @@ SOLVERS = {
     "pulp": {"twill/engines/cbc.py"},
     "pyscipopt": {"twill/solvers/scip.py"},
     "simpy": {"sim/engine/clock.py", "twill/studies/bench/simulator.py"},
-    "simpleeval": {"twill/artifacts/costs.py"},
+    "simpleeval": {"twill/artifacts/costs.py", "twill/frontends/triton_dump/call.py"},
+    "tomlkit": {"twill/frontends/migration.py"},
     "triton": {
         str(file.relative_to(ROOT))
         for folder in ("kernels", "gallery")
         for file in (ROOT / "traces" / folder).glob("*.py")
     }
-    | {f"twill/frontends/triton_dump/{name}.py" for name in ("__init__", "lower")}
+    | {
+        f"twill/frontends/triton_dump/{name}.py"
+        for name in ("__init__", "call", "files", "lower", "settings")
+    }
     | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"

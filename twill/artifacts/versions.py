@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 Document = dict[str, Any]
 EARLIER = 1
@@ -60,7 +60,7 @@ TRANSACTIONS = Fact(
 UNSAID = (THREADS, *MEMORY, TRANSACTIONS)
 
 
-def is_earlier(document: object) -> bool:
+def is_earlier(document: object) -> TypeGuard[Document]:
     """Return whether a document is of the earlier version, which need not say so."""
     if not isinstance(document, dict):
         return False
