@@ -73,12 +73,12 @@ class _Done:
             self.epochs = {agent: issued.get(agent, epoch) for agent, epoch in self.epochs.items()}
 
     @property
-    def over(self) -> Epochs | None:
-        """The epochs in which it was over, None if a warp has not awaited it."""
+    def over(self) -> list[Epochs]:
+        """The epochs in which it was over: who knows all of one entry knows that it was."""
         if not self.to_await or self.execution is None:
-            return self.epochs
-        awaited = self.execution.awaited
-        return awaited if awaited.keys() >= self.epochs.keys() else None
+            return [self.epochs]
+        awaited, met = self.execution.awaited, self.execution.met
+        return [awaited] * (awaited.keys() >= self.epochs.keys()) + [met] * bool(met)
 
 
 @dataclass(eq=False)
@@ -209,10 +209,10 @@ class Races:
         """Return what is missing between two accesses, None if they are in order."""
         if other.is_open:
             return "race"
-        over = other.over
-        seen = over is not None and self._order.sees(clock, over)
+        seen = any(self._order.sees(clock, epochs) for epochs in other.over)
         if not (seen or self._met(access, clock, other, place)):
-            return "visibility" if over is not None and knows(clock, over) else "race"
+            known = any(knows(clock, epochs) for epochs in other.over)
+            return "visibility" if known else "race"
         return "fence" if self._unfenced(access, clock, other, place) else None
 
     def _unfenced(self, access: _Done, clock: Clock, other: _Done, place: Cell) -> bool:
@@ -239,4 +239,6 @@ class Races:
             self._order.enter(done, agent, epoch)
         join(clock, before.clock)
         join(clock, done)
+        if access.execution is not None and not before.met:
+            before.met = dict(access.execution.issued)
         return True

@@ -60,6 +60,8 @@ class OperationClock:
     agent: int = -1  # it itself, where it is asynchronous
     issued: Epochs = field(default_factory=dict)  # of the warps that issued or take part in it
     awaited: Epochs = field(default_factory=dict)  # of those of them that have awaited its end
+    # Of the group's warps that first used its result in memory: all had waited for each other.
+    met: Epochs = field(default_factory=dict)
     behind: Clock | None = None  # what its in-order unit knew when it started on it
     # How often the clock of each warp that issues it had changed when it was last looked at.
     seen: dict[int, int] = field(default_factory=dict)
@@ -100,6 +102,7 @@ class HappenedBefore:
         for agent, clock in enumerate(self.clocks):
             self.enter(clock, agent, 1)
         self._changed = [0] * len(warps)
+        self._issuing: dict[int, OperationClock] = {}  # by the warp's agent, what it issued last
         self._executions: dict[tuple[str, int], OperationClock] = {}
         self._phases: dict[tuple[str, int], dict[int, Clock]] = defaultdict(dict)
         self._arrivals: dict[tuple[str, int], dict[int, dict[_Party, Epochs]]] = defaultdict(dict)
@@ -171,14 +174,22 @@ class HappenedBefore:
         self._changed[agent] += 1
 
     def _issued(self, event: Issued) -> None:
-        """Let an operation know what the warps that issue it know."""
+        """Let an operation know what the warps that issue it know.
+
+        Its completion tells nothing of what a warp does behind the issue: that is a next epoch.
+        """
         agent = self.agents[event.group, event.warp]
         execution = self.execution(event.operation, event.iteration)
-        if execution.seen.get(agent) == self._changed[agent]:
+        goes_on = self._issuing.get(agent) is execution
+        self._issuing[agent] = execution
+        known = execution.seen.get(agent) == self._changed[agent]
+        if known and (goes_on or not execution.asynchronous):
             return
-        execution.seen[agent] = self._changed[agent]
         execution.issued[agent] = self.clocks[agent][agent]
         join(execution.clock, self.clocks[agent])
+        if execution.asynchronous:
+            self._next_epoch(agent)
+        execution.seen[agent] = self._changed[agent]
 
     def _started(self, event: Started) -> None:
         """Queue an asynchronous operation behind what its unit was given before."""

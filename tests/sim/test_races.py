@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
@@ -237,6 +238,82 @@ def test_who_tells_of_a_store_to_tensor_memory_has_waited_for_it(name: str, stor
     found = races(schedule.model_copy(update={"programs": hasty}))
     assert found is not None
     assert f"which {stored} of iteration" in found
+
+
+TOLD = Arrive(barrier="told")
+STORED, ADDED = Issue(operation="stored"), Issue(operation="added", signals=("added.full",))
+
+
+def stored_and_added(first: Sequence[Instruction], read: str, told_by: str) -> Schedule:
+    """Return a tile in tensor memory that warps store, and to which a product of theirs adds.
+
+    Another group is told by a barrier, and reads one of the two. The product is in place of the
+    tile if that reads the product.
+    """
+    operations = [
+        op("stored", "ALU", 4, memory="tmem"),
+        op("added", "TC", 8, latency=12, asynchronous=True, memory="tmem"),
+        op("used", "ALU", registers=8),
+    ]
+    loop = small_loop(operations, [edge("stored", "added"), edge(read, "used")])
+    waits = [Wait(barrier=told_by), *[Wait(barrier="added.full")] * (told_by != "added.full")]
+    programs = {
+        "first": [Wait(barrier="free", distance=1), *first],
+        "second": [waits[0], Issue(operation="used"), *waits[1:], Arrive(barrier="free")],
+    }
+    barriers = tuple(Barrier(name=name, slots=1) for name in ("free", "told", "added.full"))
+    made = unsolved(loop, small_machine(), programs, barriers)
+    place = {"memory": "tmem", "slots": 1, "size": 32}
+    storage = (
+        Storage(value="stored", addresses=(0,), **place),  # type: ignore[arg-type] # by name
+        Storage(value="added", addresses=(32 * (read == "stored"),), **place),  # type: ignore[arg-type] # by name
+    )
+    return made.model_copy(update={"storage": storage})
+
+
+@pytest.mark.parametrize(
+    ("first", "read", "told_by"),
+    [
+        ((STORED, ADDED, TOLD), "added", "added.full"),
+        ((STORED, Await(operation="stored"), TOLD, ADDED), "stored", "told"),
+    ],
+)
+def test_a_product_of_the_group_has_waited_for_what_its_warps_stored(
+    first: Sequence[Instruction], read: str, told_by: str
+) -> None:
+    """Warps that pass a tile to a unit wait for their stores first, with nothing in the program."""
+    assert races(stored_and_added(first, read, told_by)) is None
+
+
+def test_who_tells_of_a_store_ahead_of_the_product_has_not_waited_for_it() -> None:
+    found = races(stored_and_added((STORED, TOLD, ADDED), "stored", "told"))
+    assert found is not None
+    assert found.startswith("used of iteration 0 reads stored in tmem slot 0, which stored of")
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_completion_tells_nothing_of_what_its_group_did_behind_the_issue(behind: bool) -> None:
+    operations = [
+        op("product", "TC", 8, latency=12, asynchronous=True, memory="smem"),
+        op("made", "ALU", 4, memory="smem"),
+        op("used", "ALU", registers=8),
+    ]
+    loop = small_loop(operations, [edge("product", "used"), edge("made", "used")])
+    issued: list[Instruction] = [Issue(operation="made")]
+    issued.insert(not behind, Issue(operation="product", signals=("product.full",)))
+    programs: dict[str, list[Instruction]] = {
+        "first": [Wait(barrier="free", distance=1), *issued],
+        "second": [Wait(barrier="product.full"), Issue(operation="used"), Arrive(barrier="free")],
+    }
+    barriers = tuple(Barrier(name=name, slots=1) for name in ("free", "product.full"))
+    made = unsolved(loop, small_machine(), programs, barriers)
+    place = {"memory": "smem", "slots": 1, "size": 1024}
+    storage = tuple(
+        Storage(value=name, addresses=(1024 * n,), **place)  # type: ignore[arg-type] # by name
+        for n, name in enumerate(("product", "made"))
+    )
+    found = races(made.model_copy(update={"storage": storage}))
+    assert (found or "").startswith("used of iteration 0 reads made in smem slot 0") == behind
 
 
 def test_vector_clocks_agree_with_paths_in_the_graph_of_what_happened() -> None:
