@@ -199,6 +199,8 @@ def variables(machine: Machine, operation: Operation) -> dict[str, Any]:
 
     ``elements bits bytes rows row_bytes per_thread columns`` describe the result (operand 0 if
     there is none; ``columns`` only where there is TMEM), the same with ``input_`` operand 0;
+    ``access_bytes`` and ``contiguous_bytes`` are what a thread accesses at once, and what lies side
+    by side in global memory: all of its share, and all of the tile, unless attributes say less;
     ``m n k a_memory b_memory`` a matrix product; ``result_memory``, ``warps``, ``integer``
     (whether operand 0 is); then the operation's attributes and the machine's constants.
     """
@@ -225,8 +227,12 @@ def variables(machine: Machine, operation: Operation) -> dict[str, Any]:
         if len(operation.result.shape) > 1 and a.shape:
             m, n = operation.result.shape[-2:]
             names |= {"m": m, "n": n, "k": a.shape[-1]}
+    side_by_side: dict[str, Any] = {}
+    if result is not None:
+        access = names["per_thread"] * result.bits / 8
+        side_by_side = {"access_bytes": access, "contiguous_bytes": result.bytes}
     constants = {name: quantity.value for name, quantity in machine.constants.items()}
-    return {**constants, **operation.attributes, **names}
+    return {**constants, **side_by_side, **operation.attributes, **names}
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,28 @@ def _per_dimension(layout: Layout, shape: tuple[int, ...]) -> list[int] | None:
     return None
 
 
+def vector_of(layout: Layout | None) -> tuple[int, int] | None:
+    """Return along which dimension a thread holds elements that lie side by side, and how many.
+
+    None if the layout does not say so in as many words.
+    """
+    if layout is None or layout.name not in ("blocked", "slice"):
+        return None
+    outer, cut = layout, []
+    while outer.name == "slice":
+        cut.append(outer.parameters["dim"])
+        outer = outer.parameters["parent"]
+    if outer.name != "blocked":
+        return None
+    sizes = outer.parameters["sizePerThread"]
+    left = list(range(len(sizes)))
+    for dimension in reversed(cut):
+        del left[dimension]
+    order = outer.parameters.get("order", range(len(sizes))[::-1])
+    fastest = next(dimension for dimension in order if dimension in left)
+    return left.index(fastest), sizes[fastest]
+
+
 def blocked(lanes: tuple[int, ...], warps: tuple[int, ...]) -> Layout:
     """Return the layout in which threads take single elements in turn.
 

@@ -14,6 +14,7 @@ from twill.artifacts.loop import Folded, Invariant, Loop, Origin, Read, Source, 
 from twill.errors import InputError, short
 from twill.files import read_bytes
 from twill.frontends.ttgir.around import shared_bytes
+from twill.frontends.ttgir.contiguity import Contiguity
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 from twill.frontends.ttgir.graph import BodyGraph, Values, choose_loop, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (
@@ -104,7 +105,7 @@ class _Body:
     """A loop's body, and what its operations are by themselves."""
 
     def __init__(self, dump: Dump, loop: IrOperation) -> None:
-        self.dump = dump
+        self.dump, self.contiguity = dump, Contiguity(dump)
         self.graph = BodyGraph(loop, dump.file)
         self.operations = self.graph.operations
         for operation in self.operations:
@@ -178,7 +179,9 @@ class _Body:
     def _attributes(self, operation: IrOperation, kind: str) -> Attributes:
         attributes: Attributes = {}
         if kind in ("load", "store"):
-            attributes["engine"] = "tma" if known(operation).single else "pointer"
+            by_tma = known(operation).single
+            attributes["engine"] = "tma" if by_tma else "pointer"
+            attributes |= {} if by_tma else self.contiguity.accesses(operation)
         if name_of(operation) == "tt.descriptor_reduce":
             attributes["reduce"] = True
         elif kind in ("reduce", "scan"):

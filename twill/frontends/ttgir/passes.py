@@ -154,8 +154,13 @@ def fill_loads(draft: Draft) -> None:
 
 
 def _is_wide(draft: Draft, load: Node) -> bool:
+    """Whether a thread has enough to copy, and enough of that side by side."""
     tile, threads = load.result, load.warps * draft.threads_per_warp
-    return tile is not None and tile.elements_each(threads) * tile.bits >= ASYNC_COPY_BITS
+    if tile is None:
+        return False
+    bits = tile.elements_each(threads) * tile.bits
+    at_once = load.attributes.get("access_bytes")
+    return min(bits, bits if at_once is None else 8 * int(at_once)) >= ASYNC_COPY_BITS
 
 
 def _as_loaded(draft: Draft, key: float, allocations: list[Flow]) -> list[Flow]:

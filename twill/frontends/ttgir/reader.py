@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 
 from twill.errors import InputError, short
@@ -121,6 +121,10 @@ class Dump:
     def operations(self) -> Iterator[Operation]:
         """Yield every operation in the order in which their texts end."""
         return _ended(self._module)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the outermost blocks."""
+        yield from (block for region in self._module.regions for block in region.blocks)
 
     def has(self, name: str) -> bool:
         """Return whether an operation of this name occurs."""
