@@ -91,7 +91,7 @@ def test_without_the_source_ttgir_is_shown(renamed: twill.Schedule, result: Run)
 
 
 def test_another_file_is_not_taken_for_it(
-    schedule: twill.Schedule, result: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    schedule: twill.Schedule, result: Run, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="no function attention_forward_two_tiles"):
         annotate(schedule, KERNEL.with_name("gemm.py"), result=result)
@@ -99,14 +99,75 @@ def test_another_file_is_not_taken_for_it(
     moved.write_text("\n" + KERNEL.read_text())
     with pytest.raises(InputError, match="its line 28 is not the loop's"):
         annotate(schedule, moved, result=result)
-    # One that happens to be in the working folder is passed over.
-    monkeypatch.chdir(tmp_path)
-    assert annotate(schedule, result=result).missing is None
+    # One that happens to be beside the schedule is passed over.
+    schedule.save(tmp_path / "s.json")
+    beside = load_schedule(str(tmp_path / "s.json"))
+    assert annotate(beside, result=result).missing is None
     moved.write_text(KERNEL.read_text())
     assert (
         annotate(schedule, tmp_path, result=result).lines
         == annotate(schedule, moved, result=result).lines
     )
+
+
+def placed_at(folder: Path, *places: str) -> Path:
+    """Write a schedule whose operations are read from these places, into a folder."""
+    folder.mkdir(exist_ok=True)
+    schedule = load_schedule("paper_example_by_hand")
+    changed = [
+        operation.model_copy(update={"location": place})
+        for operation, place in zip(schedule.loop.operations, places, strict=True)
+    ]
+    loop = schedule.loop.model_copy(update={"operations": tuple(changed)})
+    file = folder / "s.json"
+    schedule.model_copy(update={"loop": loop}).save(file)
+    return file
+
+
+def all_that_is_shown(file: Path, *options: str) -> str:
+    """Return what `annotate` and the page show of a schedule."""
+    told = [
+        in_process(*TWILL, "annotate", str(file), *options, folder=file.parent).stdout,
+        in_process(*TWILL, "annotate", str(file), *options, "--json", folder=file.parent).stdout,
+        in_process(*TWILL, "explore", str(file), *options, "-o", "-", folder=file.parent).stdout,
+    ]
+    assert all(told)
+    return "\n".join(told)
+
+
+@pytest.mark.parametrize("way", ["absolute", "above", "link"])
+def test_no_file_outside_of_the_schedules_folder_is_read(way: str, tmp_path: Path) -> None:
+    outside = tmp_path / "private.py"
+    outside.write_text("password = 1\nanother = 2\nthird = 3\n")
+    folder = tmp_path / "schedules"
+    named = {"absolute": str(outside), "above": "../private.py", "link": "linked.py"}[way]
+    file = placed_at(folder, *(f"{named}:{line}:1" for line in (1, 2, 3)))
+    (folder / "linked.py").symlink_to(outside)
+    shown = all_that_is_shown(file)
+    assert "password" not in shown
+    assert "is outside of the schedule's folder, and is not read" in " ".join(shown.split())
+    # Nor by a folder that is given; a file that is given is the source.
+    done = in_process(*TWILL, "annotate", str(file), "--source", ".", folder=folder)
+    assert done.returncode == 2
+    assert "leads out of it" in done.stderr
+    assert "password = 1" in all_that_is_shown(file, "--source", str(outside))
+
+
+def test_a_file_in_the_schedules_folder_is_shown(tmp_path: Path) -> None:
+    file = placed_at(tmp_path / "schedules", "beside.py:1:1", "./beside.py:2", "beside.py:0:0")
+    (file.parent / "beside.py").write_bytes(b"# coding: latin-1\nname = '\xe9'\nthird = 3\n")
+    assert "coding: latin-1" in all_that_is_shown(file)
+
+
+@pytest.mark.parametrize("place", ["my kernel", "", "a.py", "a.py:1:1:x"])
+def test_a_place_without_a_line_is_one_line(place: str, tmp_path: Path) -> None:
+    file = placed_at(tmp_path, "a.py:1:1", "a.py:2:1", place)
+    for words in (("annotate", str(file)), ("explore", str(file), "-o", "-")):
+        done = in_process(*TWILL, *words, folder=tmp_path)
+        assert done.returncode == 2
+        where = "s.json: loop.operations[2].location: a place in a source is file:line:column (got"
+        assert where in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 def test_a_loop_without_places_is_refused() -> None:

@@ -133,8 +133,8 @@ def annotate(
         Path | None,
         Option(
             metavar="FILE|FOLDER",
-            help="The source that the loop was read from. Without it the working folder, that of "
-            "the schedule and the packaged kernels are looked through.",
+            help="The source that the loop was read from. Without it the folder of the schedule "
+            "and the packaged kernels are looked through.",
         ),
     ] = None,
     as_json: Json = False,

@@ -103,6 +103,14 @@ def explore(
     output: Annotated[
         str, Option("--output", "-o", metavar="FILE.html", help="Where to write the page.")
     ] = "explore.html",
+    source: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE|FOLDER",
+            help="The source of the schedules' loops. Without it their own folders are looked "
+            "through, and the packaged kernels.",
+        ),
+    ] = None,
 ) -> None:
     """Write one page to look around in, which needs no network: timeline, graph, memory, program.
 
@@ -114,7 +122,7 @@ def explore(
     if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
         raise InputError(f"must end in .html (got {short(output)})", path="--output")
     with progress("exploring") as report:
-        text = page(sections([Path(place) for place in results], report))
+        text = page(sections([Path(place) for place in results], report, source))
     write_whole(output, text)
     say_written(output)
 

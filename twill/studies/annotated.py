@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +14,7 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop
 from twill.artifacts.schedule import Schedule
 from twill.console import paragraph
-from twill.errors import InputError
+from twill.errors import InputError, short
 from twill.files import read_bytes
 from twill.formats import count, cycles, tenths
 from twill.sim.analysis.profile import IDLE, ISSUE, Spent
@@ -29,6 +31,7 @@ COLUMNS = (
     Column("stage", form=count),
     Column("stall", "cycles", tenths),
 )
+PLACE = re.compile(r"([^\0]+?):([0-9]{1,9})(?::[0-9]{1,9})?")  # file, line and column
 
 
 class Placed(Part):
@@ -109,8 +112,9 @@ def annotate(
     schedule : Schedule
         With programs.
     source : path, optional
-        The source file, or the folder that it is in. Without it the working folder, that of the
-        schedule and the packaged kernels are looked through.
+        The source file, or the folder that it is in. Without it the folder of the schedule's file
+        and the packaged kernels are looked through. No file outside of these is read, whatever the
+        loop names.
     result : Run, optional
         With its profile; the schedule is run without it.
 
@@ -125,6 +129,7 @@ def annotate(
     if not any(operation.location for operation in loop.operations):
         wrong = "its operations have no places in a source (loops of TTGIR and of Python have)"
         raise InputError(wrong, path="loop.operations", file=schedule.file)
+    _check_places(schedule)
     result = result or run(schedule, recording=Recording())
     spent = [s for s in (result.profile.groups if result.profile else ()) if _is_stall(s)]
     found = _placed(schedule, spent)
@@ -193,8 +198,24 @@ def _statements(loop: Loop) -> dict[str, tuple[str, ...]]:
 
 def _place(location: str) -> tuple[str, int]:
     """Return file and line of ``file:line:column``."""
-    file, line, *_ = location.rsplit(":", 2)
-    return file, int(line)
+    found = PLACE.fullmatch(location)
+    if found is None:
+        raise InputError(f"a place in a source is file:line:column (got {short(location)})")
+    return found[1], int(found[2])
+
+
+def _check_places(schedule: Schedule) -> None:
+    """Refuse places that name no line."""
+    loop = schedule.loop
+    places = {f"operations[{n}]": one.location for n, one in enumerate(loop.operations)}
+    if loop.origin is not None:
+        places["origin"] = loop.origin.location
+    for path, place in places.items():
+        try:
+            _place("none:1" if place is None else place)
+        except InputError as error:
+            where = f"loop.{path}.location"
+            raise InputError(error.message, path=where, file=schedule.file) from None
 
 
 # -- the source -------------------------------------------------------------------------------
@@ -204,20 +225,34 @@ def _source_file(schedule: Schedule, given: Path | None) -> tuple[Path | None, s
     """Return the file that a loop was read from, or why there is none."""
     name, line = _first_place(schedule.loop)
     if given is not None:
-        file = given / name if given.is_dir() else given
+        file = given
+        if given.is_dir():
+            file, said = given / name, f"{name} is not in it, or leads out of it"
+            if not _inside(given, file):
+                raise InputError(said, file=str(given))
         wrong = _wrong(file, schedule.loop, line)
         if wrong:
             raise InputError(wrong, file=str(file))
         return file, None
-    refused = ""
-    for folder in (Path(), Path(schedule.file).parent, HERE / "kernels"):
+    why = "is not at hand"
+    for folder in (*([Path(schedule.file).parent] if schedule.file else ()), HERE / "kernels"):
         file = folder / name
-        if file.is_file():
+        if _inside(folder, file):
             wrong = _wrong(file, schedule.loop, line)
             if not wrong:
                 return file, None
-            refused = f", and {file} is another version: {wrong}"
-    return None, f"{name} is not at hand{refused}; --source FILE or FOLDER says where it is"
+            why = f"is not at hand, and {file} is another version: {wrong}"
+        elif file.is_file():
+            why = "is outside of the schedule's folder, and is not read"
+    return None, f"{name} {why}; --source FILE or FOLDER says where it is"
+
+
+def _inside(folder: Path, file: Path) -> bool:
+    """Return whether there is such an ordinary file in a folder, links followed."""
+    try:
+        return file.resolve().is_relative_to(folder.resolve()) and file.is_file()
+    except (OSError, RuntimeError):  # a name that is too long, or a circle of links
+        return False
 
 
 def _first_place(loop: Loop) -> tuple[str, int]:
@@ -229,8 +264,8 @@ def _first_place(loop: Loop) -> tuple[str, int]:
 def _wrong(file: Path, loop: Loop, line: int) -> str:
     """Return why a file is not the one that a loop was read from; empty if it may be."""
     try:
-        tree = ast.parse(read_bytes(file), filename=str(file))
-    except (SyntaxError, ValueError) as error:
+        tree = ast.parse(_text(file), filename=str(file))
+    except (SyntaxError, ValueError, RecursionError) as error:
         return f"not Python: {error}"
     kernel = loop.origin.kernel if loop.origin and loop.origin.location else None
     if kernel is None:
@@ -239,6 +274,11 @@ def _wrong(file: Path, loop: Loop, line: int) -> str:
     if not named:
         return f"it has no function {kernel}"
     return "" if _end_of_loop(tree, line) else f"its line {line} is not the loop's"
+
+
+def _text(file: Path) -> str:
+    """Return Python's source as Python reads it: its encoding is what it says."""
+    return importlib.util.decode_source(read_bytes(file, ordinary=True))
 
 
 def _end_of_loop(tree: ast.Module, line: int) -> int | None:
@@ -255,10 +295,10 @@ def _lines(
     shown: Iterable[int] = ()
     texts: list[str] = []
     if source is not None:
-        text = read_bytes(source).decode("utf-8")
-        texts = text.splitlines()
+        text = _text(source)
+        texts = text.split("\n")
         lines = [line for file, line in found if file == name]
-        first, end = min(first, *lines), _end_of_loop(ast.parse(text), first) or first
+        first, end = max(1, min(first, *lines)), _end_of_loop(ast.parse(text), first) or first
         shown = range(first, min(max(end, *lines), len(texts)) + 1)
     for line in shown:
         operations = tuple(found.get((name, line), ()))

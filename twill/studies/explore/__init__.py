@@ -48,8 +48,12 @@ MOST_ROWS = 400
 MOST_STEADY = 24
 
 
-def sections(places: Sequence[Path], report: Report = silent) -> list[Section]:
+def sections(
+    places: Sequence[Path], report: Report = silent, source: Path | None = None
+) -> list[Section]:
     """Read results: folders of sweeps and of comparisons, and schedules, which are one section.
+
+    `source`: of the schedules, as `annotate` takes it.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def sections(places: Sequence[Path], report: Report = silent) -> list[Section]:
             one = load_schedule(str(place))
             name = place.stem if one.name in schedules else one.name
             schedules[unused(name, schedules)] = one
-    return [*([_of_schedules(schedules, report)] if schedules else []), *found]
+    return [*([_of_schedules(schedules, report, source)] if schedules else []), *found]
 
 
 # -- sweeps -------------------------------------------------------------------------------------
@@ -192,7 +196,7 @@ def _steady_states(ran: Sequence[Steady]) -> dict[str, Any]:
 # -- schedules ----------------------------------------------------------------------------------
 
 
-def _of_schedules(named: dict[str, Schedule], report: Report) -> Section:
+def _of_schedules(named: dict[str, Schedule], report: Report, source: Path | None) -> Section:
     """Return schedules, each view of one beside that of the next, on one scale of time."""
     first, *others = named
     pairs = [Pair(named[first], named[other]) for other in others]
@@ -206,7 +210,7 @@ def _of_schedules(named: dict[str, Schedule], report: Report) -> Section:
     panels = [
         Panel(p.title, p.form, p.shown, p.note, view.found.name if others else "")
         for view in views
-        for p in _panels(view)
+        for p in _panels(view, source)
     ]
     order = list(dict.fromkeys(panel.title for panel in panels))
     return Section(
@@ -253,7 +257,7 @@ def _differences(pair: Pair) -> Table:
     return Table(columns, [(d.topic, d.what, d.first, d.second) for d in pair.differences])
 
 
-def _panels(view: View) -> Iterator[Panel]:
+def _panels(view: View, source: Path | None) -> Iterator[Panel]:
     """Yield all views of a schedule, as far as it has what they show."""
     one, schedule = view.found, view.schedule
     if one.result is not None:
@@ -272,7 +276,7 @@ def _panels(view: View) -> Iterator[Panel]:
         yield Panel("Program", "code", code(schedule))
     yield _roles(view)
     if one.result is not None and any(o.location for o in schedule.loop.operations):
-        found = annotate(schedule, result=one.result)
+        found = annotate(schedule, source, result=one.result)
         lines = source_table(found)
         order = [0, len(lines.columns) - 1, *range(1, len(lines.columns) - 1)]  # the text first
         columns = [lines.columns[n] for n in order]
