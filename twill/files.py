@@ -130,6 +130,33 @@ def make_folder(folder: str | os.PathLike[str] | None) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
 
 
+def inside(folder: str | os.PathLike[str], *names: str) -> Path:
+    """Return the path of a file that Twill keeps in a folder, to be read or written.
+
+    `folder`: as the user named it; what leads there may be links. `names`: of the folders within,
+    if there are any, and of the file.
+
+    Raises
+    ------
+    InputError
+        If one of them is there and is a link, or no ordinary file: whoever filled the folder would
+        say what is read, or written over, elsewhere.
+    """
+    path = Path(folder)
+    for number, name in enumerate(names, start=1):
+        path /= name
+        with _told(path, ""):
+            try:
+                mode = path.lstat().st_mode
+            except FileNotFoundError:
+                continue
+        is_file = number == len(names)
+        if not (stat.S_ISREG(mode) if is_file else stat.S_ISDIR(mode)):
+            what = "file" if is_file else "folder"
+            raise InputError(f"not an ordinary {what}", file=str(path))
+    return path
+
+
 @contextlib.contextmanager
 def _told(file: str | os.PathLike[str], before: str = "cannot write: ") -> Iterator[None]:
     """Tell what keeps a file from being read or written as wrong input."""

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.support.commands import in_process
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
-from twill.files import check_target, make_folder, write_whole
+from twill.files import check_target, inside, make_folder, write_whole
 from twill.frontends.schedules import load_schedule
 from twill.names import file_name
 from twill.sim.engine import Conditions
@@ -223,3 +224,39 @@ def test_a_folder_where_nobody_may_write_is_refused_beforehand(
         with pytest.raises(twill.InputError, match="cannot write: Permission denied"):
             check_target(target)
         target.touch()
+
+
+# -- folders of files that Twill keeps --------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "pipe", "device", "folder", "socket"])
+def test_only_ordinary_files_are_in_a_kept_folder(kind: str, tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    match kind:
+        case "link":
+            (tmp_path / "mine").touch()
+            place.symlink_to("mine")
+        case "link to nothing":
+            place.symlink_to("mine")
+        case "pipe":
+            os.mkfifo(place)
+        case "device":
+            place = Path("/dev/zero")
+        case "folder":
+            place.mkdir()
+        case _:
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(str(place))
+    with pytest.raises(InputError, match=f"{place}: not an ordinary file"):
+        inside(place.parent, place.name)
+
+
+def test_folders_in_a_kept_folder_are_no_links(tmp_path: Path) -> None:
+    assert inside(tmp_path, "new", "file") == tmp_path / "new/file"
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "real/file").touch()
+    assert inside(tmp_path, "real", "file") == tmp_path / "real/file"
+    assert inside(tmp_path / "link", "file") == tmp_path / "link/file"  # as the user named it
+    with pytest.raises(InputError, match="link: not an ordinary folder"):
+        inside(tmp_path, "link", "file")

@@ -406,3 +406,26 @@ def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(
     assert cache.get("k") == paper_schedule
     monkeypatch.setattr("twill.search.cache.SIZE_LIMIT_BYTES", size - 1)
     assert cache.get("k") is None
+
+
+@pytest.mark.parametrize("kind", ["device", "link", "pipe"])
+def test_an_entry_that_is_no_ordinary_file_is_neither_read_nor_written(
+    kind: str, paper_loop: twill.Loop, paper_machine: twill.Machine, cache: Cache, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    answer = twill.schedule(paper_loop, paper_machine)
+    key = "0" * 64
+    cache.put(key, answer)
+    (file,) = answers(cache)
+    mine = file.rename(tmp_path / "mine")
+    kept = mine.read_text()
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero" if kind == "device" else mine)
+    assert cache.get(key) is None
+    assert "the kept answer is not used" in capsys.readouterr().err
+    mine.write_text("mine")
+    cache.put(key, answer)
+    assert mine.read_text() == "mine"
+    assert kept == f"{_head(key, answer.to_json())}\n{answer.to_json()}"

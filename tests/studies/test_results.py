@@ -126,6 +126,63 @@ def test_a_link_to_a_device_is_one_line(file: str, target: str, results: Path) -
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("file", FILES)
+def test_a_link_to_an_ordinary_file_is_not_read(file: str, results: Path, tmp_path: Path) -> None:
+    (results / file).rename(tmp_path / "elsewhere")
+    (results / file).symlink_to(tmp_path / "elsewhere")
+    done = in_process("twill", "explore", FILES[file], folder=results)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"twill: {file}: not an ordinary file\n"
+
+
+COMPARE = (*SIM, "compare", "paper_example_by_hand", "--iterations", "24", "-o", "results")
+RUN_SWEEP = (*SIM, "sweep", "paper_example_by_hand", "--iterations", "24", "-o", "results")
+BENCH = ("twill", "bench", "solver", "--growth", "10", "--seeds", "0", "-o", "results")
+SCHEDULE = "schedules/paper_example_by_hand.paper_example"
+WRITTEN = [
+    *((COMPARE, f"comparison.{kind}") for kind in ("json", "csv", "md", "svg")),
+    (COMPARE, "schedules/paper_example.paper_example.swp.json"),
+    *((RUN_SWEEP, name) for name in ("sweep.json", f"{SCHEDULE}.joint.json")),
+    *((RUN_SWEEP, name) for name in ("results.csv", "answers.txt", "throughput.svg")),
+    (BENCH, "bench.json"),
+]
+
+
+@pytest.mark.parametrize(("command", "name"), WRITTEN, ids=[name for _, name in WRITTEN])
+def test_links_are_not_followed_where_results_are_written(
+    command: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
+    """A folder of results may have been filled by somebody who names what is written over."""
+    mine, place = tmp_path / "mine", tmp_path / "results" / name
+    mine.write_text("before")
+    place.parent.mkdir(parents=True)
+    place.symlink_to(mine)
+    done = in_process(*command, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == f"twill: results/{name}: not an ordinary file"
+    assert mine.read_text() == "before"
+
+
+@pytest.mark.parametrize("command", [COMPARE, RUN_SWEEP], ids=["compare", "sweep"])
+def test_a_folder_in_a_folder_of_results_is_no_link(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/schedules").symlink_to(tmp_path / "mine")
+    done = in_process(*command, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "twill: results/schedules: not an ordinary folder"
+    assert not list((tmp_path / "mine").iterdir())
+
+
+def test_a_folder_of_results_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "results").symlink_to(tmp_path / "mine")
+    assert in_process(*COMPARE, folder=tmp_path).returncode == 0
+    assert (tmp_path / "mine/comparison.json").is_file()
+
+
 def test_a_journal_that_is_a_device_is_not_written(results: Path) -> None:
     (results / "sweep/journal.jsonl").unlink()
     (results / "sweep/journal.jsonl").symlink_to("/dev/null")

@@ -341,3 +341,15 @@ def test_the_tiles_of_experts_are_simulated(loop: str, experts: set[str]) -> Non
         steady = run(schedule, iterations=200).measured_interval_cycles
         again[row.point] = WholeKernel(schedule, interval=steady).time(problem).microseconds
     assert min(again, key=lambda point: again[point]) == best.point
+
+
+@pytest.mark.parametrize("name", [NAME, TABLE, "journal.jsonl", "schedules/000_64x64x64.json"])
+def test_links_are_not_followed_where_results_are_written(name: str, tmp_path: Path) -> None:
+    mine, place = tmp_path / "mine", tmp_path / "results" / name
+    mine.write_text("before")
+    place.parent.mkdir(parents=True)
+    place.symlink_to(mine)
+    few = Choices(tiles=[(64, 64, 64)], subtiles=(1,))
+    with pytest.raises(InputError, match=f"results/{name}: not an ordinary file"):
+        tuned(question(SMALL), few, tmp_path / "results")
+    assert mine.read_text() == "before"

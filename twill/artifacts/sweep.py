@@ -17,7 +17,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.files import read_bytes
+from twill.files import inside, read_bytes
 
 FOLDER = "traces/studies"
 SCHEDULES = "schedules"  # the folder of schedules beside a file of results
@@ -231,7 +231,7 @@ class KeptSchedule(Part):
 
     def read(self, folder: Path) -> Schedule:
         """Return the schedule; refuse another one."""
-        file = folder / SCHEDULES / Path(self.file).name
+        file = inside(folder, SCHEDULES, Path(self.file).name)
         text = read_bytes(file, ordinary=True)
         schedule = Schedule.from_json(text, file=str(file))
         if hashlib.sha256(text).hexdigest() != self.hash:

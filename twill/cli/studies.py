@@ -27,7 +27,7 @@ from twill.cli import (
 )
 from twill.console import progress, say, say_written
 from twill.errors import InputError, short
-from twill.files import STANDARD_OUTPUT, check_target, make_folder, write_whole
+from twill.files import STANDARD_OUTPUT, check_target, inside, make_folder, write_whole
 
 bench = typer.Typer(no_args_is_help=True, help="Measure the solver and the simulator.")
 
@@ -294,11 +294,10 @@ def solver(
         seeds = numbers(loops.seeds, "--seeds")
         cases += study.growth_cases(sizes, seeds, engine, loops.machine, timeout=timeout)
     make_folder(output)
+    written = [] if output is None else [inside(output, "bench.json")]
     with progress("bench") as report:
         measured = study.bench(cases, report)
-    written: list[Path] = []
     if output is not None:
-        written = [Path(output) / "bench.json"]
         write_whole(written[0], json_text("bench", measured.to_dict()) + "\n")
         written += plot_growth(measured, Path(output)) if measured.synthetic else ()
     if as_json:

@@ -25,7 +25,7 @@ from twill.cli import (
 )
 from twill.console import WIDTH, counted, say, say_written
 from twill.errors import InputError, RefusedError, short
-from twill.files import make_folder, write_whole
+from twill.files import inside, make_folder, write_whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -191,5 +191,5 @@ def _write(
         "interval.svg": plot_sweep(asked, found, interval=True),
     }
     for name, text in texts.items():
-        write_whole(folder / name, text)
+        write_whole(inside(folder, name), text)
     return [*files, *(folder / name for name in texts)]

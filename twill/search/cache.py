@@ -14,7 +14,7 @@ from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Schedule
 from twill.console import warn
 from twill.errors import InputError, TwillError
-from twill.files import SIZE_LIMIT_BYTES, write_whole
+from twill.files import SIZE_LIMIT_BYTES, inside, write_whole
 from twill.search.request import LEVELS, Request, versions
 from twill.verification import verify
 
@@ -100,17 +100,15 @@ class Cache:
 
         `doubts`: says why a schedule does not answer the question; empty if it does.
         """
-        file = self._file(key)
+        file = self.folder / _name(key)
         try:
-            if file.stat().st_size > SIZE_LIMIT_BYTES:
+            if inside(self.folder, file.name).stat().st_size > SIZE_LIMIT_BYTES:
                 return None
-            data = file.read_bytes()
+            schedule = _read(key, file.read_bytes())
             os.utime(file)
+            why = doubts(schedule)
         except OSError:
             return None
-        try:
-            schedule = _read(key, data)
-            why = doubts(schedule)
         except TwillError as error:
             why = str(error)
         if why:
@@ -123,16 +121,17 @@ class Cache:
         text = schedule.to_json()
         with contextlib.suppress(OSError, TwillError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(self._file(key), f"{_head(key, text)}\n{text}")
+            write_whole(inside(self.folder, _name(key)), f"{_head(key, text)}\n{text}")
             self._drop_oldest()
-
-    def _file(self, key: str) -> Path:
-        return self.folder / f"{key}.answer"
 
     def _drop_oldest(self) -> None:
         files = sorted(self.folder.glob("*.answer"), key=_used)
         for file in files[: max(0, len(files) - self.most)]:
             file.unlink(missing_ok=True)
+
+
+def _name(key: str) -> str:
+    return f"{key}.answer"
 
 
 def _used(file: Path) -> float:

@@ -19,7 +19,7 @@ from twill.bounds import bounds
 from twill.console import WIDTH, Report, say, silent
 from twill.errors import RefusedError
 from twill.figures import HATCHES, STRONG, new_figure, svg_text
-from twill.files import make_folder, write_whole
+from twill.files import inside, make_folder, write_whole
 from twill.formats import cycles, percent, ratio, signed_percent, teraflops
 from twill.names import file_name
 from twill.problem import build_problem
@@ -153,7 +153,7 @@ class Comparisons(Sealed):
         """
         return tuple(
             one.model_copy(update={"schedules": {n: k.read(folder) for n, k in one.files.items()}})
-            for one in cls.load(folder / FILE).comparisons
+            for one in cls.load(inside(folder, FILE)).comparisons
         )
 
 
@@ -329,8 +329,7 @@ def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[P
     InputError
         If it cannot be written.
     """
-    schedules = folder / SCHEDULES
-    make_folder(schedules)
+    make_folder(folder / SCHEDULES)
     found = document(comparisons)
     texts = {
         FILE: found.to_json(),
@@ -338,12 +337,15 @@ def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[P
         "comparison.md": markdown(comparisons),
         "comparison.svg": plot_comparisons(comparisons),
     }
-    for name, text in texts.items():
-        write_whole(folder / name, text)
-    for one in found.comparisons:
-        for name, kept in one.files.items():
-            one.schedules[name].save(schedules / kept.file)
-    return [folder / name for name in texts]
+    written = {inside(folder, name): text for name, text in texts.items()}
+    kept = {
+        inside(folder, SCHEDULES, kept.file): one.schedules[name].to_json()
+        for one in found.comparisons
+        for name, kept in one.files.items()
+    }
+    for file, text in (written | kept).items():
+        write_whole(file, text)
+    return [*written]
 
 
 def plot_comparisons(comparisons: Sequence[Comparison]) -> str:

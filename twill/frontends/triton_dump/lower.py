@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from twill.errors import InputError, MissingLibraryError
+from twill.files import inside, write_whole
 from twill.frontends.triton_dump.call import specialized
 from twill.frontends.triton_dump.listing import Listing, annotated
 from twill.frontends.triton_dump.pipelined import with_pipeline
@@ -269,8 +270,8 @@ def _dump_of(module: Any, backend: Any, options: Any, architecture: int) -> tupl
 def _write(folder: Path, name: str, architecture: int, text: str) -> None:
     for number in itertools.count(1):
         version = f".{number}" if number > 1 else ""
-        file = folder / f"{name}{version}.sm{architecture}.mlir"
+        file = inside(folder, f"{name}{version}.sm{architecture}.mlir")
         if not file.exists():
-            file.write_text(text)
+            write_whole(file, text)
         if file.read_text() == text:
             return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from twill.console import say
 from twill.figures import new_figure, save
+from twill.files import inside
 from twill.formats import MIB, count, cycles, mebibytes, number, seconds
 from twill.studies.bench import Bench, Growth, Outcome
 from twill.tables import Column, Table
@@ -93,7 +94,7 @@ def plot_growth(bench: Bench, folder: Path) -> list[Path]:
     `bench`: its synthetic loops are drawn: points, medians as lines, and a triangle at the time
     after which a loop was stopped.
     """
-    files = [folder / f"growth.{kind}" for kind in FORMATS]
+    files = [inside(folder, f"growth.{kind}") for kind in FORMATS]
     with new_figure(10, 4) as figure:
         left, right = figure.subplots(1, 2)
         keys = dict.fromkeys((g.machine, g.engine) for g in bench.growth)

@@ -17,7 +17,7 @@ from twill.console import Report, paragraph, say, silent
 from twill.errors import InputError, short
 from twill.executors import local
 from twill.figures import new_figure, save
-from twill.files import write_whole
+from twill.files import inside, write_whole
 from twill.formats import number, tenths, yes
 from twill.search.request import Request
 from twill.studies.published import AIM, table
@@ -281,11 +281,11 @@ def _draw(results: Sequence[CaseResult], stem: Path) -> list[Path]:
     files = []
     drawn = [r for r in results if r.case in KERNELS and r.intervals]
     if drawn:
-        files.append(Path(f"{stem}_intervals.svg"))
+        files.append(inside(stem.parent, f"{stem.name}_intervals.svg"))
         _draw_intervals(drawn, files[-1])
     for result in results:
         if result.comparisons:
-            files.append(Path(f"{stem}_published.svg"))
+            files.append(inside(stem.parent, f"{stem.name}_published.svg"))
             _draw_errors(result, files[-1])
     return files
 

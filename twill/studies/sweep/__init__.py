@@ -16,7 +16,7 @@ from twill.artifacts.sweep import SCHEDULES, Sweep, Swept, SweptRun
 from twill.console import Counter, Report
 from twill.errors import InputError
 from twill.executors import completed
-from twill.files import make_folder, read_bytes, write_whole
+from twill.files import inside, make_folder, read_bytes, write_whole
 from twill.names import file_name
 from twill.studies.sweep.journal import NAME as JOURNAL
 from twill.studies.sweep.journal import Journal
@@ -87,7 +87,7 @@ def run_sweep(
 
 def _prepared(sweep: Sweep, folder: Path, report: Report) -> tuple[Swept, list[Runnable]]:
     """Return what is to be run: as found before, if the folder holds this sweep already."""
-    file = folder / NAME
+    file = inside(folder, NAME)
     if file.exists():
         before, found = load(folder)
         if before.sweep != sweep or before.code_hash != code_digest():
@@ -104,7 +104,7 @@ def _prepared(sweep: Sweep, folder: Path, report: Report) -> tuple[Swept, list[R
     make_folder(folder / SCHEDULES)
     for one in found:
         if one.run.file is not None:
-            write_whole(folder / one.run.file, one.schedule)
+            write_whole(inside(folder, *Path(one.run.file).parts), one.schedule)
     swept = Swept(
         twill_version=twill.__version__,
         code_hash=code_digest(),
@@ -125,13 +125,13 @@ def load(folder: Path) -> tuple[Swept, list[Runnable]]:
     InputError
         If there is none, or a file is missing, not valid, or not what ran.
     """
-    swept = Swept.load(folder / NAME)
+    swept = Swept.load(inside(folder, NAME))
     return swept, [_runnable(folder, run) for run in swept.runs]
 
 
 def _runnable(folder: Path, run: SweptRun) -> Runnable:
     one = Runnable(run)
-    file = folder / SCHEDULES / f"{file_name(one.name)}.json"
+    file = inside(folder, SCHEDULES, f"{file_name(one.name)}.json")
     if run.file is not None:
         text = Schedule.from_json(read_bytes(file, ordinary=True), file=str(file)).to_json()
         one = Runnable(run, text)

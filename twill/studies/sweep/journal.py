@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import json
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Self
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from twill.artifacts.base import first_problem
 from twill.artifacts.sweep import HashedLine, JournalHeader, JournalLine, text_hash
 from twill.errors import InputError
+from twill.files import inside
 from twill.studies.sweep.points import Row
 
 NAME = "journal.jsonl"
@@ -38,7 +38,7 @@ class Journal:
     """
 
     def __init__(self, folder: Path, sweep: str, kind: type[HashedLine] = JournalLine) -> None:
-        self.file = folder / NAME
+        self.file = inside(folder, NAME)
         self.rows: dict[int, Row] = {}
         self._sweep, self._kind = sweep, kind
         self._handle = -1
@@ -46,7 +46,9 @@ class Journal:
     def __enter__(self) -> Self:
         """Open, lock and read it."""
         try:
-            self._handle = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._handle = os.open(
+                self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666
+            )
         except OSError as error:
             raise self._cannot_write(error) from None
         try:
@@ -76,8 +78,6 @@ class Journal:
         return True
 
     def _begin(self) -> None:
-        if not stat.S_ISREG(os.fstat(self._handle).st_mode):
-            raise InputError("not an ordinary file", file=str(self.file))
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -125,9 +125,7 @@ def read(
     rows: dict[int, Row] = {}
     end = 0
     try:
-        if not file.is_file():
-            raise InputError("not an ordinary file, or none", file=str(file))
-        with file.open("rb") as stream:
+        with inside(file.parent, file.name).open("rb") as stream:
             for number, line in enumerate(_whole_lines(stream, file, _first(sweep)), start=1):
                 where = f"line {number}"
                 if number == 1:

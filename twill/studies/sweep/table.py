@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from twill.artifacts.sweep import Count, JournalRow, Scalar, Sweep
 from twill.errors import MissingLibraryError
 from twill.figures import DASHES, MARKERS, STRONG, new_figure, svg_text
-from twill.files import write_whole
+from twill.files import inside, write_whole
 from twill.formats import cycles, percent, teraflops, yes
 from twill.studies.sweep.parameters import RINGS, parameter
 from twill.studies.sweep.points import Row
@@ -107,13 +107,13 @@ def write_tables(found: pd.DataFrame, folder: Path, *, parquet: bool = False) ->
     MissingLibraryError
         If Parquet is asked for without its library.
     """
-    write_whole(folder / CSV, csv_text(found))
+    write_whole(inside(folder, CSV), csv_text(found))
     if not parquet:
         return [folder / CSV]
     check_parquet()
     data = io.BytesIO()
     found.to_parquet(data, index=False, engine="pyarrow")
-    write_whole(folder / PARQUET, data.getvalue())
+    write_whole(inside(folder, PARQUET), data.getvalue())
     return [folder / CSV, folder / PARQUET]
 
 

@@ -20,7 +20,7 @@ from twill.artifacts.tuning import Tuned, TunedLine, TunedRow
 from twill.console import Counter
 from twill.errors import InputError
 from twill.executors import completed
-from twill.files import make_folder, write_whole
+from twill.files import inside, make_folder, write_whole
 from twill.formats import tenths
 from twill.frontends import load_loop
 from twill.sim.analysis import clock_of
@@ -201,7 +201,7 @@ class _Found:
         if self._folder is not None and self._journal is not None:
             if text:
                 row = row.model_copy(update={"file": f"{SCHEDULES}/{row.point:03}_{row.tile}.json"})
-                write_whole(self._folder / str(row.file), text)
+                write_whole(inside(self._folder, *Path(str(row.file)).parts), text)
             self._journal.add(row.model_dump(mode="json"))
         self.solved[row.point] = row
         self._write()
@@ -209,8 +209,8 @@ class _Found:
     def _write(self) -> None:
         if self._folder is not None:
             tuned = self.tuned()
-            write_whole(self._folder / NAME, tuned.to_json())
-            write_whole(self._folder / TABLE, tuned_table(tuned).markdown())
+            write_whole(inside(self._folder, NAME), tuned.to_json())
+            write_whole(inside(self._folder, TABLE), tuned_table(tuned).markdown())
 
     def tuned(self) -> Tuned:
         """Return what is known, as if one candidate had been solved after the other.
