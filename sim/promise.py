@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine import DEFAULT_TOLERANCE, Conditions
+from twill.sim.engine import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, Conditions
 from twill.sim.execute import simulate
 
 MEASURED_TOLERANCE = 0.005  # part by which a run may take longer than the run that was promised
+MOST_ITERATIONS = 1000  # of a run, however many are promised; what repeats itself shows before
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Kept:
 def promises_kept(schedule: Schedule) -> Iterator[Kept]:
     """Execute a schedule under all conditions of its promise, or for its static interval.
 
+    No run has more than `MOST_ITERATIONS`.
+
     Raises
     ------
     SimulationError
@@ -51,7 +54,7 @@ def promises_kept(schedule: Schedule) -> Iterator[Kept]:
 
 
 def promised_conditions(schedule: Schedule) -> tuple[Conditions, ...]:
-    """Return the conditions of a promise, and the usual ones without it."""
+    """Return the conditions of a promise, its iterations bounded; the usual ones without it."""
     promise = schedule.promise
     if promise is None:
         return (Conditions(),)
@@ -59,7 +62,7 @@ def promised_conditions(schedule: Schedule) -> tuple[Conditions, ...]:
         Conditions.of(
             latency=said.latency,
             warp_scheduler=said.warp_scheduler,
-            iterations=promise.iterations,
+            iterations=min(promise.iterations, MOST_ITERATIONS),
         )
         for said in promise.conditions
     )
@@ -74,4 +77,7 @@ def _kept(
     if said is not None:
         taken = run.measured_interval_cycles
         what = f"warps {conditions.warp_scheduler}, latency {conditions.latency_text}"
+        over = DEFAULT_ITERATIONS if schedule.promise is None else schedule.promise.iterations
+        if over > conditions.iterations:
+            what += f", {conditions.iterations} iterations of the {over} that are promised"
         yield Kept(what, said, taken, taken is not None and taken <= said * (1 + tolerance))

@@ -51,6 +51,11 @@ class Checks(Part):
         """Memories, and registers of groups, of which more is occupied than there is."""
         return [name for name, entry in self.occupancy.items() if entry.exceeded]
 
+    @property
+    def right(self) -> bool:
+        """Whether the numbers, if they were asked for, are those of the loop as written."""
+        return self.numbers is None or self.numbers.right
+
 
 def enough_iterations(schedule: Schedule) -> int:
     """Return how many iterations show all that a program does."""

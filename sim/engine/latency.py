@@ -10,7 +10,6 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 from twill.artifacts.hardware import Level
@@ -215,7 +214,8 @@ class LatencyFile:
             If there is no such file or it is not valid.
         """
         if name.endswith(".csv"):
-            return cls.parse(read_bytes(Path(name)).decode("utf-8", "replace"), file=name)
+            text = read_bytes(name, ordinary=True).decode("utf-8", "replace")
+            return cls.parse(text, file=name)
         if name not in packaged_latencies():
             known = ", ".join(packaged_latencies())
             raise InputError(

@@ -251,7 +251,7 @@ def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]
         text = packaged_text("machine", FOLDER, base_name, ".toml")
     else:
         try:
-            text = read_bytes(Path(file).parent / base_name)
+            text = read_bytes(Path(file).parent / base_name, ordinary=True)
         except InputError as error:
             message = f"{short(base_name)} {error.message}"
             raise InputError(message, path="extends", file=file) from None

@@ -8,6 +8,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Part, refuse
 
+MOST_CONDITIONS = 64  # each is a run
 Cycles = Annotated[float, Field(gt=0)]
 
 
@@ -68,7 +69,7 @@ class Promise(Part):
 
     interval_cycles: Cycles
     iterations: PositiveInt
-    conditions: Annotated[tuple[Measured, ...], Field(min_length=1)]
+    conditions: Annotated[tuple[Measured, ...], Field(min_length=1, max_length=MOST_CONDITIONS)]
     bound: ProgramBound | None = None
     static_interval: PositiveInt | None = None
     simulations: NonNegativeInt = 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 from typer import Option
@@ -20,10 +20,13 @@ from twill.cli import (
     refusals,
 )
 from twill.console import Report, progress
+from twill.errors import InputError
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
     from twill.explain.programs import ProgramLever
+    from twill.sim.checks import Checks
+    from twill.sim.promise import Kept
     from twill.verification import Verdict
 
 
@@ -37,27 +40,33 @@ def verify(
     execute: Annotated[
         bool,
         Option(
-            "--run", help="Execute it on the simulated SM, and hold what it promises against that."
+            "--run",
+            help="Execute it on the simulated SM with every check of `twill sim run`, and hold "
+            "what it promises against that.",
         ),
+    ] = False,
+    values: Annotated[
+        bool, Option("--values", help="With --run: compare what is computed, as `twill sim run`.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
     With --reprove also if a refutation turns out to be false, or is not made again in time; with
-    --run also if a run takes longer than what is promised, or than the static interval.
+    --run also if there is a race, more is occupied than there is, or a run takes longer than what
+    is promised, or than the static interval.
     """
     from twill.explain import reprove as again
     from twill.frontends.schedules import load_schedule
     from twill.show.proof import print_reproof, print_verdict
-    from twill.sim.promise import promises_kept
-    from twill.sim.show.promise import print_kept
     from twill.verification import verify as check
 
+    if values and not execute:
+        raise InputError("only of use with --run", path="--values")
     schedule = load_schedule(schedule_file)
     verdict = check(schedule)
     reproofs = []
-    runs = []
+    ran = Ran()
     if not as_json:
         print_verdict(verdict)
     if reprove and verdict.valid:
@@ -68,16 +77,59 @@ def verify(
                     print_reproof(reproof)
     if execute and verdict.valid:
         with refusals(as_json=as_json), progress(f"running {schedule.name}"):
-            runs = list(promises_kept(schedule))
+            ran = Ran.of(schedule, values=values)
         if not as_json:
-            print_kept(runs)
+            ran.print()
     if as_json:
         again_told = [asdict(reproof) for reproof in reproofs] if reprove else None
-        runs_told = [asdict(kept) for kept in runs] if execute else None
-        print_json("verdict", {**_verdict(verdict), "reproved": again_told, "runs": runs_told})
+        ran_told = ran.data if execute else {"runs": None, "checks": None}
+        print_json("verdict", {**_verdict(verdict), "reproved": again_told, **ran_told})
     reproved = all(reproof.outcome == "refuted" for reproof in reproofs)
-    if not (verdict.valid and reproved and all(kept.kept for kept in runs)):
+    if not (verdict.valid and reproved and ran.passed):
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What runs showed: what became of a promise, and the checks, once for each latency."""
+
+    runs: tuple[Kept, ...] = ()
+    checks: tuple[Checks, ...] = ()
+
+    @classmethod
+    def of(cls, schedule: Schedule, *, values: bool) -> Self:
+        """Run a schedule under all conditions of its promise, as `twill sim run` does."""
+        from twill.cli.run import checked
+        from twill.sim.promise import promised_conditions, promises_kept
+
+        runs = tuple(promises_kept(schedule))
+        by_latency = {one.latency: one for one in promised_conditions(schedule)}
+        checks = (checked(schedule, one, values=values) for one in by_latency.values())
+        return cls(runs, tuple(checks))
+
+    @property
+    def passed(self) -> bool:
+        """Whether every promise is kept, and nothing is wrong or exceeded."""
+        return all(run.kept for run in self.runs) and all(
+            found.right and not found.exceeded for found in self.checks
+        )
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The same as data."""
+        return {
+            "runs": [asdict(run) for run in self.runs],
+            "checks": [found.model_dump(mode="json") for found in self.checks],
+        }
+
+    def print(self) -> None:
+        """Print it."""
+        from twill.sim.show import print_checks
+        from twill.sim.show.promise import print_kept
+
+        for found in self.checks:
+            print_checks(found)
+        print_kept(self.runs)
 
 
 def _verdict(verdict: Verdict) -> dict[str, object]:

@@ -123,18 +123,23 @@ class CheckOptions:
 
     def check(self, schedule: Schedule, conditions: Conditions) -> Checks:
         """Return what the checks say."""
-        from twill.sim.checks import check
-        from twill.verification.registers import registers_along_programs
+        return checked(schedule, conditions, values=self.values)
 
-        # Where the paper's rules hold, programs keep to the schedule's clock.
-        along = schedule.machine.registers is not None and schedule.rules != "paper"
-        return check(
-            schedule,
-            seed=conditions.seed,
-            latency=conditions.latency,
-            values=self.values,
-            live=registers_along_programs(schedule) if along else None,
-        )
+
+def checked(schedule: Schedule, conditions: Conditions, *, values: bool) -> Checks:
+    """Return what all checks of a run say; `values`: also of numbers."""
+    from twill.sim.checks import check
+    from twill.verification.registers import registers_along_programs
+
+    # Where the paper's rules hold, programs keep to the schedule's clock.
+    along = schedule.machine.registers is not None and schedule.rules != "paper"
+    return check(
+        schedule,
+        seed=conditions.seed,
+        latency=conditions.latency,
+        values=values,
+        live=registers_along_programs(schedule) if along else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ class Verdict:
             if result.measured_interval_cycles is not None:
                 said = "no static interval to compare with; a promise is for `twill verify --run`"
             raise RefusedError(f"{result.schedule}: {said}")
-        wrong = found is not None and found.numbers is not None and not found.numbers.right
+        wrong = found is not None and not found.right
         if wrong or (self.strict and (exceeded or not result.achieved)):
             raise typer.Exit(1)
 

@@ -12,11 +12,11 @@ from functools import partial
 from itertools import chain, islice, zip_longest
 
 from twill.artifacts.loop import Loop
-from twill.artifacts.promise import Measured, Promise
+from twill.artifacts.promise import MOST_CONDITIONS, Measured, Promise
 from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
-from twill.errors import DefectError, Refusal, RefusedError, TwillError, WorkerError
+from twill.errors import DefectError, InputError, Refusal, RefusedError, TwillError, WorkerError
 from twill.executors import collected_rarely, keeping, local
 from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
@@ -187,6 +187,9 @@ class _Polishing:
         self._given, self._others_given = given, others
         self._judge, self._report = judge, report
         self._programs = Programs(given)
+        if len(judge.conditions) > MOST_CONDITIONS:
+            wrong = f"at most {MOST_CONDITIONS} (got {len(judge.conditions)})"
+            raise InputError(wrong, path="conditions")
         loads = works(given.loop, given.machine)
         for conditions in judge.conditions:  # one that says nothing is told before any run
             parse_latencies(conditions.latency, loads, given.machine, conditions.seed)

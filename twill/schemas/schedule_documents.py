@@ -25,6 +25,7 @@ from twill.show.differences import Difference
 from twill.show.placed import Position
 from twill.show.roles import Role
 from twill.sim.analysis.profile import Critical
+from twill.sim.checks import Checks
 from twill.studies.annotated import Annotated
 from twill.verification import Violation
 from twill.verification.proof import Trusted
@@ -271,6 +272,7 @@ class Verdict(Document):
     within: Strings
     reproved: tuple[Reproof, ...] | None
     runs: tuple[Kept, ...] | None
+    checks: tuple[Checks, ...] | None
 
 
 class Family(Part):
