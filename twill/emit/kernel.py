@@ -11,6 +11,7 @@ from twill.artifacts.schedule import Group, Schedule
 from twill.emit import attributes, host
 from twill.emit.after import Epilogue
 from twill.emit.dress import Gluon
+from twill.emit.host.choice import Choice
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.memory import Memories
 from twill.emit.names import DONE, FIRST, INDENT, LINE, TRIPS, wrapped
@@ -75,6 +76,7 @@ class _Kernel:
         self.epilogue = Epilogue(self.memories, self.gluon)
         self.outside = Outside(self.memories, self.gluon)
         self.reference = Reference(self.source)
+        self.choice = Choice(self.source, host.least_iterations(self))
         self.architecture = self.source.dump.architecture or ""
         self.family = "blackwell" if self.architecture.startswith(BLACKWELL) else "hopper"
         self._refuse_wide_groups()

@@ -33,6 +33,7 @@ OWN = {
     "rounded",
     "product",
     "scaled",
+    "trips",
 }
 LONGEST = 60  # characters of an expression that is part of another
 
@@ -253,7 +254,9 @@ class Reference(Operands):
         for argument, result in zip(carried, loop.results, strict=True):
             if not is_token(argument):
                 self.known[result] = self.known[argument]
-        return [*lines, f"for {counter} in range({bounds}):", *(INDENT + line for line in body)]
+        counted = [f"trips += len(range({bounds}))"] if loop is self.source.loop else []
+        head = f"for {counter} in range({bounds}):"
+        return [*lines, *counted, head, *(INDENT + line for line in body)]
 
 
 def nothing(_: Statement) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from twill.emit.dress import Text, Torch, joined
 from twill.emit.layouts import TORCH, dtype
-from twill.emit.names import INDENT
+from twill.emit.names import INDENT, LINE
 from twill.emit.source import SSAValue
 from twill.frontends.ttgir.reader import name_of
 
@@ -16,38 +17,22 @@ if TYPE_CHECKING:
 NUMBER = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "ui8": "u8"}
 NUMBER |= {"f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5"}
 SCALE = "ui8"  # elements that are exponents of scales
-OTHER_SIZE = (
-    512  # of an argument that does not bound the loop: several tiles of every packaged loop
-)
-
 MEMORY = '''\
-INDICES = 4  # integers in memory are indices below this
 WHOLE = (torch.int32, torch.int64)
 
 
 class Memory:
     """A tensor in global memory as the reference reads and writes it.
 
-    Without a tensor it only notes what is written, and how far accesses reach, with the largest
-    indices.
+    Without a tensor it only notes how far accesses reach; of a table it knows what is where.
     """
 
-    def __init__(self, tensor=None, kind=None):
-        self.tensor, self.kind, self.reach = tensor, kind, None
-        self.program, self.writes = 0, []
+    def __init__(self, tensor=None, table=None):
+        self.tensor, self.table, self.reach = tensor, table, None
 
     def _note(self, at, shape):
         ends = [int(begin) + extent for begin, extent in zip(at, shape)]
         self.reach = ends if self.reach is None else [max(p) for p in zip(self.reach, ends)]
-
-    def written_twice(self):
-        """Return whether stores of two programs meet: the later one would win."""
-        owner = torch.zeros(self.reach, dtype=torch.int32)
-        for program, place in self.writes:
-            if ((owner[place] > 0) & (owner[place] != program)).any():
-                return True
-            owner[place] = program
-        return False
 
     def _part(self, at, shape):
         return tuple(slice(int(begin), int(begin) + extent) for begin, extent in zip(at, shape))
@@ -61,7 +46,6 @@ class Memory:
 
     def store(self, at, value):
         if self.tensor is None:
-            self.writes.append((self.program, self._part(at, value.shape)))
             return self._note(at, value.shape)
         self.tensor[self._part(at, value.shape)] = value.to(self.tensor.dtype)
 
@@ -74,8 +58,8 @@ class Memory:
         offsets = torch.tensor(offsets) if isinstance(offsets, int) else offsets
         if self.tensor is None:
             self._note([int(offsets.max())], [1])
-            if self.kind in WHOLE:
-                return torch.full(offsets.shape, INDICES - 1)
+            if self.table is not None:
+                return self.table(offsets)
             return torch.zeros(offsets.shape, dtype=wide(exact))
         if mask is not True:
             offsets = torch.where(mask, offsets, 0)
@@ -85,8 +69,6 @@ class Memory:
 
     def store_at(self, offsets, value, mask=True):
         if self.tensor is None:
-            places = offsets if mask is True else offsets[mask]
-            self.writes.append((self.program, places.to(torch.int64)))
             return self._note([int(offsets.max())], [1])
         if mask is not True:
             offsets, value = offsets[mask], value[mask]
@@ -127,7 +109,8 @@ def entry_point(kernel: _Kernel) -> list[str]:
             block = block_of(kernel, p.name)
             kinds[p.name] = f"tensordesc<{element}[{','.join(map(str, block))}]>"
         else:
-            aligned = ":16" if p.pointer or p.dtype.startswith("i") else ""
+            size = kernel.choice.arguments.numbers.get(p.name)
+            aligned = ":16" if p.pointer or (size is not None and size.aligned) else ""
             kinds[p.name] = f"{'*' if p.pointer else ''}{element}{aligned}"
     signature = [f'{INDENT}"{name}": "{kind}",' for name, kind in kinds.items()]
     descriptors = [p for p in parameters if p.shape]
@@ -209,22 +192,25 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
         *(SCALES.split("\n") if any(p.dtype == SCALE for p in memory) else []),
         "",
         f"def one_program({names}, program, grid, exact, device):",
-        f'{INDENT}"""The kernel as it was written, one program of the grid."""',
+        f'{INDENT}"""The kernel as it was written, one program: return how often its loop runs."""',
+        f"{INDENT}trips = 0",
         *(INDENT + line for line in body),
+        f"{INDENT}return trips",
         "",
         "",
         "def every_program(memory, arguments, grid, exact, device):",
+        f"{INDENT}trips = 0",
         f"{INDENT}for number in range(grid[0] * grid[1] * grid[2]):",
-        f"{INDENT * 2}for one in memory.values():",
-        f"{INDENT * 3}one.program = number + 1",
         f"{INDENT * 2}program = (",
         f"{INDENT * 3}number % grid[0], number // grid[0] % grid[1], number // grid[0] // grid[1]",
         f"{INDENT * 2})",
-        f"{INDENT * 2}one_program(",
+        f"{INDENT * 2}trips += one_program(",
         *(f"{INDENT * 3}{g}," for g in given.split(", memory")[:1]),
         *(f"{INDENT * 3}memory{g}," for g in given.split(", memory")[1:]),
         f"{INDENT * 3}program, grid, exact, device,",
         f"{INDENT * 2})",
+        f"{INDENT}if trips == 0:",
+        f'{INDENT * 2}raise ValueError("the loop runs in no program: these arguments prove nothing")',
         "",
         "",
         "def reference(arguments, grid, exact=True):",
@@ -245,65 +231,78 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
 
 
 def make_arguments(kernel: _Kernel) -> list[str]:
-    """Return the function that makes random arguments for a number of iterations."""
-    source, parameters = kernel.source, kernel.memories.parameters
-    bounds = source.origins([source.upper, source.lower])
-    axes = grid_axes(kernel)
-    step = kernel.outside.value(source.step).text
-    grid = ["1", "1", "1"]
-    for axis in range(axes):
-        grid[axis] = "iterations + 1" if f"program_id {axis}" in bounds else "2"
-    grids = [list(grid)]
-    for axis in range(axes):
-        if grid[axis] == "2":
-            grid[axis] = "1"
-            grids.append(list(grid))
-    numbers = []
-    for p in parameters:
+    """Return the function that makes arguments for a number of iterations."""
+    choice, numbers = kernel.choice.arguments, []
+    floats = 0
+    for p in kernel.memories.parameters:
         if p.is_memory:
             continue
         if p.dtype.startswith("i"):
-            text = f"iterations * {step}" if p.name in bounds else str(OTHER_SIZE)
-            if f"program_id {axes - 1}" in bounds or "iterations + 1" in grid:
-                text = f"(iterations + 1) * {OTHER_SIZE}"
-        else:
-            text = "0.125"  # in all types the same, and so are products with it
+            text = choice.numbers[p.name].text
+        else:  # in all types the same, and so are products with it
+            text, floats = str(2.0 ** (floats - 3)), floats + 1
         numbers.append(f'"{p.name}": {text}')
-    memory = [p for p in parameters if p.is_memory]
+    numbers.append(f'"grid": ({", ".join(size.text for size in choice.grid)})')
+    memory = [p for p in kernel.memories.parameters if p.is_memory]
     kinds = ", ".join(f'"{p.name}": torch.{TORCH.get(p.dtype, dtype(p.dtype))}' for p in memory)
+    tables = ", ".join(
+        f'"{name}": lambda place: {entries.text}' for name, entries in choice.tables.items()
+    )
     bytes_too = any(p.dtype == SCALE for p in memory)
     exponents = [
         f"{INDENT * 2}elif kind is torch.uint8:",
         f"{INDENT * 3}tensor = torch.randint(124, 131, shape, generator=generator)",
     ]
-    whole_too = any(p.dtype in ("i32", "i64") for p in memory)
-    indices = [
-        f"{INDENT * 2}elif kind in WHOLE:",
-        f"{INDENT * 3}tensor = torch.randint(0, INDICES, shape, generator=generator)",
+    filled = [
+        f"{INDENT * 2}elif name in tables:",
+        f"{INDENT * 3}tensor = tables[name](torch.arange(shape[0]))",
     ]
+    table = "tables.get(name)" if tables else ""
     return [
-        'def make_arguments(iterations, seed=0, device="cuda"):',
-        f'{INDENT}"""Return random arguments for so many iterations, and a grid."""',
+        'def make_arguments(iterations, seed=0, device="cuda", **given):',
+        f'{INDENT}"""Return random arguments for so many iterations, and a grid.',
+        "",
+        f"{INDENT}Numbers and the grid can be given instead.{_kept_from(kernel)}",
+        f'{INDENT}"""',
         f"{INDENT}arguments = {{{', '.join(numbers)}}}",
+        f"{INDENT}if unknown := given.keys() - arguments.keys():",
+        f'{INDENT * 2}raise ValueError(f"the kernel has no number {{min(unknown)}}")',
+        f"{INDENT}arguments |= given",
+        f'{INDENT}grid = arguments.pop("grid")',
         f"{INDENT}kinds = {{{kinds}}}",
-        f"{INDENT}# The first grid of which no two programs write the same: heads may be short.",
-        f"{INDENT}for grid in ({', '.join('(' + ', '.join(g) + ')' for g in grids)},):",
-        f"{INDENT * 2}memory = {{name: Memory(kind=kind) for name, kind in kinds.items()}}",
-        f'{INDENT * 2}every_program(memory, arguments, grid, None, "cpu")',
-        f"{INDENT * 2}if not any(memory[name].written_twice() for name in OUTPUTS):",
-        f"{INDENT * 3}break",
+        *([f"{INDENT}tables = {{{tables}}}"] if tables else []),
+        f"{INDENT}memory = {{name: Memory({f'table={table}' if table else ''}) for name in kinds}}",
+        f'{INDENT}every_program(memory, arguments, grid, None, "cpu")',
         f"{INDENT}generator = torch.Generator().manual_seed(seed)",
         f"{INDENT}for name, kind in kinds.items():",
         f"{INDENT * 2}shape = memory[name].reach",
         f"{INDENT * 2}if name in OUTPUTS:",
         f"{INDENT * 3}tensor = torch.zeros(shape)",
         *(exponents if bytes_too else []),
-        *(indices if whole_too else []),
+        *(filled if tables else []),
         f"{INDENT * 2}else:",
         f"{INDENT * 3}tensor = torch.randn(shape, generator=generator)",
         f"{INDENT * 2}arguments[name] = tensor.to(kind).to(device)",
         f"{INDENT}return arguments, grid",
     ]
+
+
+def _kept_from(kernel: _Kernel) -> str:
+    """Return what arguments do not do: numbers of iterations, and sides of masks."""
+    choice, found = kernel.choice, kernel.choice.found
+    others = {n: trips for n, trips in zip(choice.counts, found.trips, strict=True) if trips != n}
+    told = []
+    if others and kernel.source.trips is None:
+        runs = ", ".join(f"{trips} for {n}" for n, trips in others.items())
+        told.append(f"Not every number can be had: the loop runs {runs}.")
+    never = [
+        f"{kernel.source.hint(s.results[0]) or name_of(s)} ({words})"
+        for s, words in choice.missing(found)
+    ]
+    if never:
+        told.append(f"What never happens: {', '.join(never)}.")
+    lines = [part for one in told for part in textwrap.wrap(one, LINE - len(INDENT))]
+    return "".join(f"\n{INDENT}{line}" for line in lines)
 
 
 def tests(kernel: _Kernel) -> list[str]:
@@ -366,16 +365,6 @@ def _on_host(kernel: _Kernel, value: SSAValue) -> Text:
     return Torch(kernel.source).expression(
         statement, [_on_host(kernel, o) for o in statement.operands]
     )
-
-
-def grid_axes(kernel: _Kernel) -> int:
-    """Return how many axes of the grid the kernel looks at."""
-    found = [
-        int(s.properties["axis"].value.data)  # type: ignore[attr-defined]
-        for s in kernel.source.function.walk()
-        if name_of(s) == "tt.get_program_id"
-    ]
-    return max(found, default=0) + 1
 
 
 def block_of(kernel: _Kernel, name: str) -> tuple[int, ...]:

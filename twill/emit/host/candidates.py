@@ -1,0 +1,194 @@
+"""What integers of a kernel may be: sizes from its own constants, tables by how they are read."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from twill.emit.host.sizes import UNIT, Entries, Size
+from twill.emit.host.trial import STORES, is_counted
+from twill.emit.source import Source, SSAValue, Statement, constant
+from twill.frontends.ttgir.reader import integer, name_of
+
+Value = Size | Entries
+USUAL = Size(more=512)  # of what bounds no loop: several tiles of every packaged loop
+MULTIPLIES = ("arith.muli", "arith.shli")
+LOADS = ("tt.load", "tt.descriptor_load")
+
+
+class Candidates:
+    """What each integer, table and axis of the grid may be, the likeliest first."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.statements = list(source.function.walk())
+        bounds = source.origins([source.lower, source.upper, source.step])
+        if source.outer is not None:
+            bounds |= source.origins(list(source.outer.operands)[:3])
+        self.bounds: dict[str, list[Value]] = {}
+        self.others: dict[str, list[Value]] = {}
+        for parameter in source.parameters():
+            name, inside = parameter.name, parameter.name in bounds
+            if not parameter.dtype.startswith("i") or parameter.shape:
+                continue
+            if parameter.pointer and not self._is_read(name):
+                continue
+            if parameter.pointer:
+                values = self._lengths() if inside else self._indices(name)
+            else:
+                values = self._limits() if inside else self._sizes(name)
+            (self.bounds if inside else self.others)[name] = list(dict.fromkeys(values))
+        for axis in range(grid_axes(source)):
+            inside = f"program_id {axis}" in bounds and source.trips is None
+            (self.bounds if inside else self.others)[str(axis)] = list(self._programs(inside))
+
+    # -- where numbers come from -----------------------------------------------------------------
+
+    @cached_property
+    def slice(self) -> frozenset[Statement]:
+        """What the bounds of the loop are computed by, and what is around it."""
+        return self._computing([self.source.loop])
+
+    @cached_property
+    def places(self) -> frozenset[Statement]:
+        """What the places are computed by that the kernel writes, and what is around it."""
+        return self._computing([s for s in self.statements if name_of(s) in STORES])
+
+    def _computing(self, statements: list[Statement]) -> frozenset[Statement]:
+        """Return statements with all that their integers are computed by."""
+        found: set[Statement] = set()
+        pending = list(statements)
+        while pending:
+            statement = pending.pop()
+            if statement in found:
+                continue
+            found.add(statement)
+            values = list(statement.operands)
+            if name_of(statement) == "scf.for" and statement not in statements:
+                values += statement.regions[0].blocks[0].last_op.operands
+            around = statement.parent_op()
+            if around is not None and name_of(around) == "scf.for":
+                pending.append(around)
+            for value in values:
+                owner = self.source.statement(value)
+                if owner is not None and is_counted(self.source, value):
+                    pending.append(owner)
+        return frozenset(found)
+
+    @cached_property
+    def tiles(self) -> list[int]:
+        """The extents of what the kernel makes or loads, the smallest first."""
+        found = {64}
+        for statement in self.statements:
+            if name_of(statement) == "tt.make_range":
+                found.add(integer(statement, "end") or 0)
+            elif name_of(statement) in LOADS:
+                found |= set(self.source.type_of(statement.results[0]).shape)
+        return sorted(n for n in found if n >= UNIT)
+
+    @cached_property
+    def _constants(self) -> list[int]:
+        """The integers that bounds are computed with."""
+        found = set()
+        for statement in self.slice:
+            if name_of(statement) == "arith.constant":
+                number = constant(statement, self.source.type_of(statement.results[0]).dtype)
+                found |= {int(number)} if isinstance(number, int) and number > 1 else set()
+        return sorted(found, reverse=True)
+
+    def _is_read(self, name: str) -> bool:
+        return any(
+            name_of(s) == "tt.load" and name in self.source.origins(list(s.operands)[:1])
+            for s in self.statements
+        )
+
+    # -- what they may be ------------------------------------------------------------------------
+
+    def _limits(self) -> list[Value]:
+        """Return what a number that bounds the loop may be."""
+        steps = self._constants or [1]
+        found: list[Value] = [Size(steps[0]), *(Size(n) for n in [*steps[1:], *self.tiles, 1])]
+        for n in [*steps, *self.tiles]:
+            found += [Size(n, b) for b in steps if 1 < b <= UNIT]
+            found += [Size(n, n // b) for b in steps if b < n and n % b == 0]
+            if n > UNIT:
+                half = n // 2 // UNIT * UNIT or UNIT
+                found += [Size(n, more=-UNIT), Size(n, more=-half), Size(n, more=UNIT)]
+                found += [Size(n, more=-n - k, least=UNIT) for k in (UNIT, half, 0)]
+                found += [Size(more=n), Size(more=n + UNIT)]
+        return found
+
+    def _sizes(self, name: str) -> list[Value]:
+        """Return what a number may be that bounds no loop."""
+        found: list[Value] = [USUAL]
+        if any(
+            name_of(s) in ("arith.divsi", "arith.remsi")
+            and name in self.source.origins([s.operands[1]])
+            for s in self.statements
+        ):
+            found = [Size(more=2), Size(more=3), USUAL]
+        for n in self.tiles:
+            half = n // 2 // UNIT * UNIT or UNIT
+            found += [Size(more=k) for k in (half, n, n + half, 2 * n, 4 * n)]
+            found += [Size(n), Size(n, more=n), Size(n, 2, more=-UNIT), Size(2 * n)]
+        return [*found, Size(512, more=512)]
+
+    def _indices(self, name: str) -> list[Value]:
+        """Return what a table that bounds no loop may hold."""
+        used = [
+            value
+            for statement in self.statements
+            if name in self.source.origins(statement.operands) and name_of(statement) != "scf.for"
+            for value in [name_of(statement)]
+        ]
+        if any(kind in MULTIPLIES for kind in self._after_load(name)):
+            return [Entries("tiles")]
+        if "arith.cmpi" in used:
+            return [Entries("spread", Size(n)) for n in [*self._constants, *self.tiles]]
+        return [Entries("rows")]
+
+    def _after_load(self, name: str) -> set[str]:
+        """Return the kinds of statements that what is loaded from a table goes through."""
+        pending = [
+            s.results[0]
+            for s in self.statements
+            if name_of(s) == "tt.load" and name in self.source.origins(list(s.operands)[:1])
+        ]
+        found: set[str] = set()
+        known: set[SSAValue] = set()
+        while pending:
+            value = pending.pop()
+            if value in known or name_of(value.owner) in LOADS and known:  # type: ignore[arg-type]
+                continue
+            known.add(value)
+            for use in value.uses:
+                found.add(name_of(use.operation))
+                pending += list(use.operation.results)
+        return found
+
+    def _lengths(self) -> list[Value]:
+        """Return what a table may hold whose entries bound the loop."""
+        found: list[Value] = []
+        for n in [*self._constants, *self.tiles]:
+            sizes = (Size(n), Size(n, more=-UNIT), Size(2 * n, more=-UNIT), Size(2 * n))
+            for size in sizes:
+                half = n // 2 // UNIT * UNIT or UNIT
+                found += [Entries("lengths", size, fewer) for fewer in (half, 0)]
+            found += [Entries("begins", Size(n)), Entries("begins", Size(n, more=-UNIT))]
+        return found
+
+    def _programs(self, bounds: bool) -> list[Value]:
+        found: list[Value] = [Size(more=2), Size(more=3)]
+        found += [Size(1, of, most=2) for of in (1, 2, 4)]
+        if bounds:
+            found += [Size(1), Size(1, 2), Size(1, more=1), Size(1, 4), Size(2, more=-1), Size(2)]
+        return [*found, Size(more=1)]
+
+
+def grid_axes(source: Source) -> int:
+    """Return how many axes of the grid the kernel looks at."""
+    found = [
+        integer(s, "axis") or 0
+        for s in source.function.walk()
+        if name_of(s) == "tt.get_program_id"
+    ]
+    return max(found, default=0) + 1

@@ -1,0 +1,252 @@
+"""Which integers, tables and grids make a small kernel run all that it has.
+
+Every number of iterations that is asked for shall be the largest of the grid's programs; every mask,
+window and clamp shall act and not act; no two programs write the same place.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from twill.emit.dress import LARGER, SMALLER
+from twill.emit.host.candidates import Candidates, Value
+from twill.emit.host.sizes import Entries, Size
+from twill.emit.host.trial import Outcome, Trial, UnfitError, computed, conflict
+from twill.emit.source import Source, SSAValue, Statement
+from twill.frontends.ttgir.reader import name_of
+
+MANY = 8  # iterations of a longer run
+BEAM = 4  # sets of arguments that are changed further
+ROUNDS = 2
+MOST_TRIALS = 150  # of all that a kernel does
+FAR = 20  # iterations for which no two programs shall write the same
+NEVER = 1000  # what a loop that does not run counts as, in iterations apart
+EXPECTED = {
+    "arith.cmpi": ("true", "false"),
+    **dict.fromkeys(("arith.andi", "arith.ori"), ("only the first true", "only the second true")),
+    **dict.fromkeys((*LARGER, *SMALLER), ("first", "second")),
+    "tt.get_program_id": ("first", "later"),
+    **dict.fromkeys(("arith.divsi", "arith.remsi"), ("whole", "rest")),  # by an argument
+}
+"""What shall happen in statements that are computed from arguments."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Integers and tables by their arguments, and the axes of the grid by their numbers."""
+
+    values: tuple[tuple[str, Value], ...] = ()
+
+    def having(self, name: str, value: Value) -> Arguments:
+        """Return these with one changed."""
+        return Arguments(tuple((dict(self.values) | {name: value}).items()))
+
+    @property
+    def numbers(self) -> dict[str, Size]:
+        """The integers."""
+        return {n: v for n, v in self.values if isinstance(v, Size) and not n.isdigit()}
+
+    @property
+    def tables(self) -> dict[str, Entries]:
+        """What tables hold."""
+        return {n: v for n, v in self.values if isinstance(v, Entries)}
+
+    @property
+    def grid(self) -> tuple[Size, ...]:
+        """The number of programs along each axis."""
+        given: dict[str, Any] = dict(self.values)
+        return tuple(given.get(axis, Size(more=1)) for axis in "012")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the programs of a grid do with arguments, for several numbers of iterations."""
+
+    trips: tuple[int, ...] = ()  # for each number the most of a program
+    apart: int = 0  # from those that are asked for
+    faults: int = 0  # programs that write the same, or have nothing to write
+    outcomes: frozenset[Outcome] = frozenset()
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """What sorts the best first."""
+        return self.faults, self.apart, -len(self.outcomes)
+
+
+UNFIT = Found(apart=10**6, faults=10**6)
+
+
+class Choice:
+    """The arguments of a kernel.
+
+    Parameters
+    ----------
+    source : Source
+        The kernel.
+    least : int
+        The fewest iterations that it may run.
+    """
+
+    def __init__(self, source: Source, least: int) -> None:
+        self.source = source
+        self.counts = sorted({least, least + 1, least + 2, max(MANY, least)})
+        self.candidates = Candidates(source)
+        self._known: dict[tuple[bool, Arguments], Found] = {}
+        self._possible: set[Outcome] = set()
+
+    @cached_property
+    def arguments(self) -> Arguments:
+        """The best that were found: what bounds the loop first, then the rest."""
+        bounds, others = self.candidates.bounds, self.candidates.others
+        first = Arguments()
+        for name, values in (bounds | others).items():
+            first = first.having(name, values[0])
+        best = [first]
+        if self.source.trips is None:
+            best = self._better(best, bounds, self._trips)
+        best = sorted(best, key=lambda one: self._whole(one).rank)
+        best = self._better(best, others, self._whole)
+        return self._better(best, bounds, self._whole)[0]
+
+    @cached_property
+    def found(self) -> Found:
+        """What is known of them."""
+        return self._whole(self.arguments)
+
+    def _better(
+        self,
+        beam: list[Arguments],
+        values: dict[str, list[Value]],
+        judge: Callable[[Arguments], Found],
+    ) -> list[Arguments]:
+        """Return the best that one change after the other makes of some, the best first."""
+        for _, (name, candidates) in itertools.product(range(ROUNDS), values.items()):
+            every = dict.fromkeys(beam)
+            for changed in (a.having(name, value) for a in beam for value in candidates):
+                if judge == self._whole and self._is_done():
+                    break
+                every[changed] = None
+                judge(changed)
+            beam = sorted(every, key=lambda one: judge(one).rank)[:BEAM]
+        return beam
+
+    def _is_done(self) -> bool:
+        """Whether the last whole trial found all that is looked for, or there were too many."""
+        whole = [found for (whole, _), found in self._known.items() if whole]
+        return len(whole) >= MOST_TRIALS or (bool(whole) and self._is_complete(whole[-1]))
+
+    def _is_complete(self, found: Found) -> bool:
+        near = min(one.apart for one in self._known.values() if not one.faults)
+        return not found.faults and found.apart == near and not self.missing(found)
+
+    def missing(self, found: Found) -> list[Outcome]:
+        """Return what does not happen, of statements that are computed from arguments."""
+        return [
+            (statement, outcome)
+            for statement in dict.fromkeys(s for s, _ in found.outcomes if name_of(s) in EXPECTED)
+            for outcome in EXPECTED[name_of(statement)]
+            if (statement, outcome) not in found.outcomes
+        ]
+
+    # -- what programs do ------------------------------------------------------------------------
+
+    def _trips(self, arguments: Arguments) -> Found:
+        return self._judged(arguments, self.candidates.slice)
+
+    def _whole(self, arguments: Arguments) -> Found:
+        return self._judged(arguments, None)
+
+    def _judged(self, arguments: Arguments, needed: frozenset[Statement] | None) -> Found:
+        key = (needed is None, arguments)
+        if key not in self._known:
+            try:
+                self._known[key] = self._tried(arguments, needed)
+            except UnfitError:
+                self._known[key] = UNFIT
+        return self._known[key]
+
+    def _tried(self, arguments: Arguments, needed: frozenset[Statement] | None) -> Found:
+        trips: list[int] = []
+        outcomes: set[Outcome] = set()
+        faults = 0
+        for count in self.counts:
+            part = self.candidates.slice if count >= MANY else needed
+            runs = self.runs(arguments, count, part)
+            trips.append(max((n for run in runs for n in run.trips), default=0))
+            if self.source.varies and not self._ends_without:
+                faults += sum(not any(run.trips) for run in runs)
+            faults += part is None and conflict(runs)
+            outcomes.update(*(run.outcomes for run in runs))
+        if needed is None:
+            faults += conflict(self.runs(arguments, FAR, self.candidates.places))
+        wanted = self.counts if self.source.trips is None else trips
+        apart = sum(abs(a - b) + NEVER * (a == 0) for a, b in zip(trips, wanted, strict=True))
+        return Found(tuple(trips), apart, faults, frozenset(outcomes))
+
+    def runs(
+        self, arguments: Arguments, count: int, needed: frozenset[Statement] | None = None
+    ) -> list[Trial]:
+        """Return what every program of the grid does.
+
+        Raises
+        ------
+        UnfitError
+            If one cannot be executed so.
+        """
+        numbers = {name: size(count) for name, size in arguments.numbers.items()}
+        tables = {
+            name: partial(_entries, entries, count) for name, entries in arguments.tables.items()
+        }
+        grid = tuple(size(count) for size in arguments.grid)
+        if min(*grid, *numbers.values(), 1) < 0 or prod(grid) < 1:
+            raise UnfitError
+        programs: Sequence[tuple[int, ...]] = list(np.ndindex(*grid))
+        if needed is self.candidates.slice and not self._differ:
+            programs = programs[:1]
+        return [
+            Trial(self.source, numbers, tables, program, grid, needed).run() for program in programs
+        ]
+
+    @cached_property
+    def _differ(self) -> bool:
+        """Whether programs differ in what bounds the loop."""
+        return any(name_of(s) == "tt.get_program_id" for s in self.candidates.slice)
+
+    @cached_property
+    def _ends_without(self) -> bool:
+        """Whether what the kernel writes is a number where the loop has no iteration."""
+        known: dict[SSAValue, Any] = {}
+
+        def value(one: SSAValue) -> Any:
+            if one not in known:
+                known[one] = None
+                owner = self.source.statement(one)
+                if owner is self.source.loop:
+                    known[one] = value(self.source.start(one))
+                elif owner is not None:
+                    known[one] = computed(self.source, owner, [value(o) for o in owner.operands])
+            return known[one]
+
+        with np.errstate(all="ignore"):
+            for statement in self.source.after():
+                for operand in statement.operands:
+                    found = value(operand)
+                    by_zero = name_of(statement) == "arith.divf" and operand is statement.operands[1]
+                    if found is None or isinstance(found, tuple):
+                        continue
+                    if (by_zero and np.any(found == 0)) or (
+                        "store" in name_of(statement) and not np.all(np.isfinite(found))
+                    ):
+                        return False
+        return True
+
+
+def _entries(entries: Entries, count: int, place: Any) -> Any:
+    return entries(place, count)

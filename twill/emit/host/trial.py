@@ -1,0 +1,288 @@
+"""The integers of a kernel, evaluated for one program: bounds, masks, coordinates, addresses.
+
+What depends on data is unknown, here None; integers in memory are what a table says of their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from twill.emit.dress import BINARY, CASTS, COMPARE_INTEGERS, LARGER, SMALLER
+from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, constant
+from twill.frontends.ttgir.reader import integer, integers, name_of
+
+Table = Callable[[Any], Any]
+Outcome = tuple[Statement, str]
+SAMPLED = 8  # of a range only the multiples of this, and the last, if all statements are looked at
+MOST_TRIPS = 200  # of a loop: more are no small test
+
+KEPT = ("tt.splat", "tt.broadcast", "ttg.convert_layout")
+STORES = ("tt.descriptor_store", "tt.descriptor_reduce", "tt.store")
+
+
+class UnfitError(Exception):
+    """Arguments that are of no use: a division by zero, a loop without end, a negative place."""
+
+
+class Pointer(NamedTuple):
+    """An address: a pointer of the kernel's arguments, and elements behind it."""
+
+    argument: str
+    offset: Any
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    return np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))
+
+
+BY_SIGN: dict[str, Callable[..., Any]] = {
+    **{"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide},
+    **{"//": _quotient, "%": np.fmod, "<<": np.left_shift, ">>": np.right_shift},
+    **{"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor},
+    **{"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal},
+    **{">": np.greater, ">=": np.greater_equal},
+}
+
+
+def computed(source: Source, statement: Statement, operands: list[Any]) -> Any:
+    """Return what a statement without effects computes, None if that is unknown."""
+    name = name_of(statement)
+    if name == "arith.constant":
+        return _constant(source, statement)
+    if name == "tt.make_range":
+        return np.arange(integer(statement, "start") or 0, integer(statement, "end") or 0)
+    if not operands or any(o is None for o in operands):
+        return None
+    if isinstance(operands[0], Pointer):
+        return _moved(source, statement, operands)
+    if name in BINARY:
+        return BY_SIGN[BINARY[name]](*operands)
+    if name in LARGER or name in SMALLER:
+        return (np.maximum if name in LARGER else np.minimum)(*operands)
+    if name == "arith.cmpi":
+        return BY_SIGN[COMPARE_INTEGERS[integer(statement, "predicate") or 0]](*operands)
+    if name == "arith.select":
+        return np.where(*operands)
+    if name in (*KEPT, *CASTS):
+        return operands[0]
+    if name == "tt.expand_dims":
+        tile = operands[0]
+        return np.expand_dims(tile, integer(statement, "axis") or 0) if np.ndim(tile) else tile
+    if name == "tt.trans":
+        return np.transpose(operands[0], integers(statement, "order"))
+    function = getattr(np, name.removeprefix("math."), None)
+    return function(*operands) if name.startswith("math.") and function else None
+
+
+def _constant(source: Source, statement: Statement) -> Any:
+    number = constant(statement, source.type_of(statement.results[0]).dtype)
+    return np.float64(number) if isinstance(number, float) else np.int64(number)
+
+
+def _moved(source: Source, statement: Statement, operands: list[Any]) -> Pointer | None:
+    (argument, offset), *rest = operands
+    if name_of(statement) == "tt.addptr":
+        return Pointer(argument, offset + rest[0])
+    moved = computed(source, statement, [offset])
+    return None if moved is None else Pointer(argument, moved)
+
+
+@dataclass
+class Trial:
+    """One program of a grid.
+
+    Attributes
+    ----------
+    numbers, tables
+        The kernel's integers, and what memory of integers holds, by argument.
+    needed : set, optional
+        The only statements to look at.
+    trips : list
+        Iterations of the scheduled loop, each time that it is reached.
+    outcomes : set
+        What happened of that which can happen: of a comparison both, of a maximum either side, ...
+    reach : dict
+        Elements of each memory, by dimension.
+    written : dict
+        Of each output the places.
+    """
+
+    source: Source
+    numbers: Mapping[str, int]
+    tables: Mapping[str, Table]
+    program: tuple[int, ...]
+    grid: tuple[int, ...]
+    needed: frozenset[Statement] | None = None
+    trips: list[int] = field(default_factory=list)
+    outcomes: set[Outcome] = field(default_factory=set)
+    reach: dict[str, list[int]] = field(default_factory=dict)
+    written: dict[str, list[Any]] = field(default_factory=dict)
+    known: dict[SSAValue, Any] = field(default_factory=dict)
+
+    def run(self) -> Trial:
+        """Evaluate the kernel.
+
+        Raises
+        ------
+        UnfitError
+            If it cannot be executed so.
+        """
+        for value in self.source.blocks[0].args:
+            name = value.name_hint or ""
+            pointer = str(value.type).startswith("!tt.ptr")
+            number = self.numbers.get(name)
+            known = None if number is None else np.int64(number)
+            self.known[value] = Pointer(name, np.int64(0)) if pointer else known
+        try:
+            with np.errstate(divide="raise", over="ignore"):
+                self._block(self.source.blocks[0])
+        except (FloatingPointError, ZeroDivisionError) as error:
+            raise UnfitError from error
+        return self
+
+    def _block(self, block: Block) -> None:
+        for statement in block.ops:
+            if self.needed is not None and statement not in self.needed:
+                continue
+            name = name_of(statement)
+            operands = [self.known.get(value) for value in statement.operands]
+            if name == "scf.for":
+                self._loop(statement, operands)
+            elif name in STORES:
+                self._stored(statement, operands)
+            elif name in ("tt.load", "tt.descriptor_load"):
+                self.known[statement.results[0]] = self._loaded(statement, operands)
+            elif name in ("tt.get_program_id", "tt.get_num_programs"):
+                axis = integer(statement, "axis") or 0
+                known = (self.program if name == "tt.get_program_id" else self.grid)[axis]
+                self.known[statement.results[0]] = np.int64(known)
+                if name == "tt.get_program_id":
+                    self.outcomes.add((statement, "first" if known == 0 else "later"))
+            elif len(statement.results) == 1 and is_counted(self.source, statement.results[0]):
+                result = computed(self.source, statement, operands)
+                if name == "tt.make_range" and self.needed is None:
+                    result = result[(result % SAMPLED == 0) | (result == result[-1])]
+                self.known[statement.results[0]] = result
+                if result is not None:
+                    self.outcomes |= {(statement, one) for one in seen(self, statement, operands)}
+
+    def _loop(self, loop: Statement, operands: list[Any]) -> None:
+        lower, upper, step, *carried = operands
+        block = loop.regions[0].blocks[0]
+        if lower is None or upper is None or step is None:
+            raise UnfitError
+        rounds = range(int(lower), int(upper), int(step))
+        if len(rounds) > MOST_TRIPS:
+            raise UnfitError
+        if loop is self.source.loop:
+            self.trips.append(len(rounds))
+        self.outcomes.add((loop, ("none", "one", "more")[min(len(rounds), 2)]))
+        for counter in rounds if self._is_of_use(block) else ():
+            self.known.update(zip(block.args, [np.int64(counter), *carried], strict=True))
+            self._block(block)
+            *_, terminator = block.ops
+            carried = [self.known.get(value) for value in terminator.operands]
+        self.known.update(zip(loop.results, carried, strict=True))
+
+    def _is_of_use(self, block: Block) -> bool:
+        return self.needed is None or any(statement in self.needed for statement in block.ops)
+
+    def _loaded(self, statement: Statement, operands: list[Any]) -> Any:
+        if name_of(statement) == "tt.descriptor_load":
+            self._note(statement.operands[0], operands[1:], statement.results[0])
+            return None
+        pointer = operands[0]
+        if pointer is None:
+            return None
+        self._far(pointer.argument, [int(np.max(pointer.offset)) + 1], np.min(pointer.offset))
+        table = self.tables.get(pointer.argument)
+        return None if table is None else table(np.maximum(pointer.offset, 0))
+
+    def _stored(self, statement: Statement, operands: list[Any]) -> None:
+        if name_of(statement) != "tt.store":
+            descriptor, value, *_ = statement.operands
+            self._note(descriptor, operands[2:], value)
+            if name_of(statement) == "tt.descriptor_store" and None not in operands[2:]:
+                shape = self.source.type_of(value).shape
+                ends = [(int(b), int(b) + e) for b, e in zip(operands[2:], shape, strict=True)]
+                self.written.setdefault(self._name(descriptor), []).append(ends)
+        elif (pointer := operands[0]) is not None:
+            self._far(pointer.argument, [int(np.max(pointer.offset)) + 1], np.min(pointer.offset))
+            mask = operands[2] if len(operands) > 2 else None
+            places = pointer.offset
+            if mask is not None:
+                places, mask = np.broadcast_arrays(places, mask)
+                places = places[mask.astype(bool)]
+            self.written.setdefault(pointer.argument, []).append(np.unique(places))
+
+    def _name(self, value: SSAValue) -> str:
+        assert isinstance(value, BlockArgument)
+        return value.name_hint or ""
+
+    def _note(self, descriptor: SSAValue, at: list[Any], tile: SSAValue) -> None:
+        if not isinstance(descriptor, BlockArgument) or any(one is None for one in at):
+            return
+        shape = self.source.type_of(tile).shape
+        ends = [int(b) + e for b, e in zip(at, shape, strict=True)]
+        self._far(self._name(descriptor), ends, min(at))
+
+    def _far(self, name: str, ends: list[int], least: Any) -> None:
+        if least < 0:
+            raise UnfitError
+        self.reach[name] = [max(p) for p in zip(self.reach.get(name, ends), ends, strict=True)]
+
+
+def seen(trial: Trial, statement: Statement, operands: list[Any]) -> list[str]:
+    """Return what happened in a statement, of that which arguments decide."""
+    name, result = name_of(statement), trial.known[statement.results[0]]
+    if name in ("arith.andi", "arith.ori") and np.asarray(result).dtype == bool:
+        a, b = np.broadcast_arrays(*(np.asarray(o, bool) for o in operands))
+        pairs = (a & b, a & ~b, ~a & b, ~a & ~b)
+        unlike = ("only the first true", "only the second true")
+        words = ("both true", *unlike, "neither true")
+        return [word for word, pair in zip(words, pairs, strict=True) if pair.any()]
+    if name == "arith.cmpi":
+        return ["true"] * bool(np.any(result)) + ["false"] * (not np.all(result))
+    if name in LARGER or name in SMALLER:
+        first, second = operands
+        return ["first"] * bool(np.any(first < second)) + ["second"] * bool(np.any(first > second))
+    if name in ("arith.divsi", "arith.remsi") and _is_given(trial.source, statement):
+        rest = np.any(operands[0] % operands[1] != 0)
+        whole = np.any(np.abs(operands[0]) >= operands[1])
+        return ["rest"] * bool(rest) + ["whole"] * bool(whole)
+    return []
+
+
+def _is_given(source: Source, statement: Statement) -> bool:
+    """Whether a divisor comes from the kernel's arguments."""
+    return bool(source.origins([statement.operands[1]]))
+
+
+def is_counted(source: Source, value: SSAValue) -> bool:
+    """Return whether a value is an integer, an address, or a tile of them."""
+    if "!tt.ptr" in str(value.type):
+        return True
+    kind = source.type_of(value)
+    return kind.kind in ("tensor", "scalar") and not kind.dtype.startswith(("f", "bf"))
+
+
+def conflict(runs: Sequence[Trial]) -> bool:
+    """Return whether two programs write the same place."""
+    for name in {name for run in runs for name in run.written}:
+        written = [run.written.get(name, []) for run in runs]
+        if any(isinstance(place, list) for places in written for place in places):
+            ends = np.array([place for places in written for place in places])
+            owner = np.repeat(range(len(runs)), [len(places) for places in written])
+            before, after = ends[..., 0], ends[..., 1]
+            meet = (before[:, None] < after[None]) & (before[None] < after[:, None])
+            if (meet.all(axis=2) & (owner[:, None] != owner[None])).any():
+                return True
+        else:
+            own = [np.unique(np.concatenate(places)) for places in written if places]
+            if len(np.unique(np.concatenate(own))) < sum(map(len, own)):
+                return True
+    return False
