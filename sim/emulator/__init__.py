@@ -12,8 +12,9 @@ registers and time are not; nor are clusters of blocks, and races in global memo
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -101,6 +102,8 @@ def emulate(
     victims: bool = True,
     seed: int = 0,
     capability: tuple[int, int] = (9, 0),
+    given: Mapping[str, Any] | None = None,
+    arguments: str | Path | None = None,
 ) -> Emulation:
     """Execute the kernel of a file and compare what it writes with the file's reference.
 
@@ -118,20 +121,27 @@ def emulate(
         Of the arguments, and of the order in which everything goes on.
     capability : tuple of int, optional
         The compute capability that the file is told of.
+    given : mapping, optional
+        What ``make_arguments`` shall take instead of its own, by name.
+    arguments : str or Path, optional
+        Another file, whose ``make_arguments`` is used.
 
     Raises
     ------
     InputError
-        If the file is not such a module, or uses what is not emulated.
+        If the file is not such a module, or uses what is not emulated; if the reference is not
+        finite, or the loop runs in no program, so that arguments prove nothing.
     """
     runs: list[Run] = []
+    loaded = partial(_prepared, path, given or {}, arguments)
     try:
-        for count in iterations or _trip_counts(path, capability):
-            first, session, expected = _first(path, count, seed, capability)
-            runs.append(first)
-            for victim in session.candidates if victims and first.passed else ():
-                with stand_ins(victim=victim, seed=seed, capability=capability):
-                    runs.append(_run(_loaded(path), Run(count, victim), seed, expected))
+        with np.errstate(all="ignore"):  # as on the device, what is too large is infinite
+            for count in iterations or _trip_counts(path, capability):
+                first, session, expected = _first(loaded, count, seed, capability)
+                runs.append(first)
+                for victim in session.candidates if victims and first.passed else ():
+                    with stand_ins(victim=victim, seed=seed, capability=capability):
+                        runs.append(_run(loaded(), Run(count, victim), seed, expected))
     except TwillError:
         raise
     except Exception as error:  # a kernel file may raise anything
@@ -153,15 +163,18 @@ _References = dict[str, tuple[Any, Any]]
 
 
 def _first(
-    path: str | Path, iterations: int, seed: int, capability: tuple[int, int]
+    loaded: Callable[[], ModuleType], iterations: int, seed: int, capability: tuple[int, int]
 ) -> tuple[Run, Session, _References]:
     """Return the run without a victim, what could be one, and the references."""
     with stand_ins(seed=seed, capability=capability) as session:
-        module = _loaded(path)
+        module = loaded()
         arguments, grid = module.make_arguments(iterations, seed)
-        with np.errstate(all="ignore"):  # as on the device, what is too large is infinite
-            exact, alike = (module.reference(arguments, grid, exact) for exact in (True, False))
+        exact, alike = (module.reference(arguments, grid, exact) for exact in (True, False))
         expected = {name: (exact[name], alike[name]) for name in module.OUTPUTS}
+        for name, (wanted, _) in expected.items():
+            if np.isnan(wanted.data.astype(np.float64)).any():
+                text = f"the reference of {name} has NaN: these arguments prove nothing"
+                raise InputError(text, path=f"{iterations} iterations")
         return _run(module, Run(iterations, None), seed, expected), session, expected
 
 
@@ -170,6 +183,21 @@ def _loaded(path: str | Path) -> ModuleType:
     for name in CONTRACT:
         if not hasattr(module, name):
             raise InputError(f"defines no {name}", file=str(path))
+    return module
+
+
+def _prepared(
+    path: str | Path, given: Mapping[str, Any], arguments: str | Path | None
+) -> ModuleType:
+    """Return a kernel file whose arguments are made otherwise, where something is given."""
+    module = _loaded(path)
+    if arguments is not None:
+        other = load(arguments)
+        if not hasattr(other, "make_arguments"):
+            raise InputError("defines no make_arguments", file=str(arguments))
+        module.make_arguments = other.make_arguments  # type: ignore[attr-defined]
+    if given:
+        module.make_arguments = partial(module.make_arguments, **given)  # type: ignore[attr-defined]
     return module
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer import Argument, Option
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
 Language = StrEnum("Language", ["gluon"])
 HOPPER, BLACKWELL = (9, 0), (10, 0)
+GIVEN_ITERATIONS = 8  # of the one run with arguments of one's own
+AXES = 3  # of a grid
+INTEGER = re.compile(r"-?[0-9]+")
+
+
+class Own(NamedTuple):
+    """Arguments of one's own: numbers by name, and a file that makes them."""
+
+    given: dict[str, Any]
+    file: Path | None
 
 
 @command
@@ -106,6 +117,18 @@ def run_kernel(
         Option(help="Also delay each partition and each kind of transfer and product in turn."),
     ] = True,
     seed: Annotated[int, Option(help="Of the random arguments, and of the emulator's order.")] = 0,
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            help="NAME=VALUE: a number of the kernel instead of the file's own, or grid=2,4,1; "
+            f"without --iterations there is one run, for {GIVEN_ITERATIONS}.",
+        ),
+    ] = None,
+    arguments: Annotated[
+        Path | None,
+        Option(help="A Python file whose make_arguments is used; it is executed."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run an emitted kernel and compare what it writes with its own reference.
@@ -115,18 +138,23 @@ def run_kernel(
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))
-    counts = _trip_counts(iterations)
+    counts, given = _trip_counts(iterations), _given(settings or [])
+    if arguments is not None and not arguments.is_file():
+        raise InputError("there is no such file", file=str(arguments))
+    if counts is None and (given or arguments):
+        counts = (GIVEN_ITERATIONS,)
+    own = Own(given, arguments)
     passed = (
-        _emulated(kernel_file, counts, victims=victims, seed=seed, as_json=as_json)
+        _emulated(kernel_file, counts, own, victims=victims, seed=seed, as_json=as_json)
         if emulate
-        else _measured(kernel_file, counts, as_json=as_json)
+        else _measured(kernel_file, counts, own, as_json=as_json)
     )
     if not passed:
         raise typer.Exit(1)
 
 
 def _emulated(
-    file: Path, counts: tuple[int, ...] | None, *, victims: bool, seed: int, as_json: bool
+    file: Path, counts: tuple[int, ...] | None, own: Own, *, victims: bool, seed: int, as_json: bool
 ) -> bool:
     from twill.show.emulated import emulation_data, print_emulation
     from twill.sim import emulator
@@ -134,22 +162,50 @@ def _emulated(
     text = file.read_text(encoding="utf-8")
     capability = BLACKWELL if "nvidia.blackwell" in text else HOPPER
     found = emulator.emulate(
-        file, iterations=counts, victims=victims, seed=seed, capability=capability
+        file,
+        iterations=counts,
+        victims=victims,
+        seed=seed,
+        capability=capability,
+        given=own.given,
+        arguments=own.file,
     )
     show = partial(print_emulation, found)
     tell("emulation", partial(emulation_data, found), show, as_json=as_json)
     return found.passed
 
 
-def _measured(file: Path, counts: tuple[int, ...] | None, *, as_json: bool) -> bool:
+def _measured(file: Path, counts: tuple[int, ...] | None, own: Own, *, as_json: bool) -> bool:
     from dataclasses import asdict
 
     from twill.studies.gpu import measured, print_measured
 
-    found = measured(file, counts)
+    found = measured(file, counts, own.given, own.file)
     show = partial(print_measured, found)
     tell("measured-kernel", partial(asdict, found), show, as_json=as_json)
     return found.passed
+
+
+def _given(settings: list[str]) -> dict[str, Any]:
+    """Return numbers of a kernel, and its grid, by name."""
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name, sign, text = setting.partition("=")
+        try:
+            if name == "grid":
+                found[name] = tuple(int(part) for part in text.split(","))
+            else:
+                found[name] = int(text) if INTEGER.fullmatch(text) else float(text)
+        except ValueError:
+            sign = ""
+        if not sign or not name.isidentifier() or (name == "grid" and not _is_grid(found[name])):
+            wrong = f"NAME=NUMBER, or grid=2,4,1 (got {setting})"
+            raise InputError(wrong, path="--set")
+    return found
+
+
+def _is_grid(programs: tuple[int, ...]) -> bool:
+    return len(programs) == AXES and min(programs) > 0
 
 
 def _trip_counts(text: str | None) -> tuple[int, ...] | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,8 +76,13 @@ class Measured:
         return all(trip.wrong is None for trip in self.trips)
 
 
-def measured(path: Path, iterations: Sequence[int] | None = None) -> Measured:
-    """Run an emitted kernel's own check and benchmark.
+def measured(
+    path: Path,
+    iterations: Sequence[int] | None = None,
+    given: Mapping[str, Any] | None = None,
+    arguments: Path | None = None,
+) -> Measured:
+    """Run an emitted kernel's own check and benchmark, with arguments of one's own if given.
 
     Raises
     ------
@@ -88,7 +94,11 @@ def measured(path: Path, iterations: Sequence[int] | None = None) -> Measured:
     torch, triton = _library("torch"), _library("triton")
     if not torch.cuda.is_available():
         raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
-    module = _module(path)
+    module = _module(path, "CONFIG", "check", "bench", "make_arguments")
+    make = (
+        module if arguments is None else _module(arguments, "make_arguments")
+    ).make_arguments
+    module.make_arguments = partial(make, **given or {})  # type: ignore[attr-defined]
     least = int(module.CONFIG.least_iterations)
     counts = iterations or [n for n in TRIPS if n >= least]
     major, minor = torch.cuda.get_device_capability()
@@ -123,14 +133,14 @@ def _library(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def _module(path: Path) -> ModuleType:
+def _module(path: Path, *names: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
-    missing = [name for name in ("CONFIG", "check", "bench") if not hasattr(module, name)]
+    missing = [name for name in names if not hasattr(module, name)]
     if missing:
         raise InputError(f"no emitted kernel: it has no {missing[0]}", file=str(path))
     return module

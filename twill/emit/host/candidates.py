@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 
 from twill.emit.host.sizes import UNIT, Entries, Size
-from twill.emit.host.trial import STORES, is_counted
+from twill.emit.host.trial import LOADS, STORES, is_counted
 from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.frontends.ttgir.reader import integer, name_of
 
 Value = Size | Entries
 USUAL = Size(more=512)  # of what bounds no loop: several tiles of every packaged loop
 MULTIPLIES = ("arith.muli", "arith.shli")
-LOADS = ("tt.load", "tt.descriptor_load")
 
 
 class Candidates:
@@ -22,8 +21,6 @@ class Candidates:
         self.source = source
         self.statements = list(source.function.walk())
         bounds = source.origins([source.lower, source.upper, source.step])
-        if source.outer is not None:
-            bounds |= source.origins(list(source.outer.operands)[:3])
         self.bounds: dict[str, list[Value]] = {}
         self.others: dict[str, list[Value]] = {}
         for parameter in source.parameters():
@@ -134,15 +131,10 @@ class Candidates:
 
     def _indices(self, name: str) -> list[Value]:
         """Return what a table that bounds no loop may hold."""
-        used = [
-            value
-            for statement in self.statements
-            if name in self.source.origins(statement.operands) and name_of(statement) != "scf.for"
-            for value in [name_of(statement)]
-        ]
-        if any(kind in MULTIPLIES for kind in self._after_load(name)):
+        through = self._after_load(name)
+        if through & set(MULTIPLIES):
             return [Entries("tiles")]
-        if "arith.cmpi" in used:
+        if "arith.cmpi" in through:
             return [Entries("spread", Size(n)) for n in [*self._constants, *self.tiles]]
         return [Entries("rows")]
 
@@ -157,12 +149,11 @@ class Candidates:
         known: set[SSAValue] = set()
         while pending:
             value = pending.pop()
-            if value in known or name_of(value.owner) in LOADS and known:  # type: ignore[arg-type]
-                continue
-            known.add(value)
-            for use in value.uses:
-                found.add(name_of(use.operation))
-                pending += list(use.operation.results)
+            if value not in known:
+                known.add(value)
+                found |= {name_of(use.operation) for use in value.uses}
+                onward = [use.operation for use in value.uses if name_of(use.operation) not in LOADS]
+                pending += [result for statement in onward for result in statement.results]
         return found
 
     def _lengths(self) -> list[Value]:
@@ -178,7 +169,7 @@ class Candidates:
 
     def _programs(self, bounds: bool) -> list[Value]:
         found: list[Value] = [Size(more=2), Size(more=3)]
-        found += [Size(1, of, most=2) for of in (1, 2, 4)]
+        found += [Size(1, of, most=most) for of in (1, 2, 4) for most in (2, 3)]
         if bounds:
             found += [Size(1), Size(1, 2), Size(1, more=1), Size(1, 4), Size(2, more=-1), Size(2)]
         return [*found, Size(more=1)]

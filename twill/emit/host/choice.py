@@ -18,14 +18,14 @@ import numpy as np
 from twill.emit.dress import LARGER, SMALLER
 from twill.emit.host.candidates import Candidates, Value
 from twill.emit.host.sizes import Entries, Size
-from twill.emit.host.trial import Outcome, Trial, UnfitError, computed, conflict
+from twill.emit.host.trial import Integers, Outcome, Trial, UnfitError, computed, conflict
 from twill.emit.source import Source, SSAValue, Statement
 from twill.frontends.ttgir.reader import name_of
 
 MANY = 8  # iterations of a longer run
 BEAM = 4  # sets of arguments that are changed further
 ROUNDS = 2
-MOST_TRIALS = 150  # of all that a kernel does
+MOST_TRIALS = 100  # of all that a kernel does
 FAR = 20  # iterations for which no two programs shall write the same
 NEVER = 1000  # what a loop that does not run counts as, in iterations apart
 EXPECTED = {
@@ -97,7 +97,7 @@ class Choice:
     def __init__(self, source: Source, least: int) -> None:
         self.source = source
         self.counts = sorted({least, least + 1, least + 2, max(MANY, least)})
-        self.candidates = Candidates(source)
+        self.integers, self.candidates = Integers(source), Candidates(source)
         self._known: dict[tuple[bool, Arguments], Found] = {}
         self._possible: set[Outcome] = set()
 
@@ -161,10 +161,10 @@ class Choice:
         return self._judged(arguments, self.candidates.slice)
 
     def _whole(self, arguments: Arguments) -> Found:
-        return self._judged(arguments, None)
+        return self._judged(arguments, self.integers.statements)
 
-    def _judged(self, arguments: Arguments, needed: frozenset[Statement] | None) -> Found:
-        key = (needed is None, arguments)
+    def _judged(self, arguments: Arguments, needed: frozenset[Statement]) -> Found:
+        key = (needed is self.integers.statements, arguments)
         if key not in self._known:
             try:
                 self._known[key] = self._tried(arguments, needed)
@@ -172,7 +172,8 @@ class Choice:
                 self._known[key] = UNFIT
         return self._known[key]
 
-    def _tried(self, arguments: Arguments, needed: frozenset[Statement] | None) -> Found:
+    def _tried(self, arguments: Arguments, needed: frozenset[Statement]) -> Found:
+        whole = needed is self.integers.statements
         trips: list[int] = []
         outcomes: set[Outcome] = set()
         faults = 0
@@ -182,16 +183,16 @@ class Choice:
             trips.append(max((n for run in runs for n in run.trips), default=0))
             if self.source.varies and not self._ends_without:
                 faults += sum(not any(run.trips) for run in runs)
-            faults += part is None and conflict(runs)
+            faults += part is self.integers.statements and conflict(runs)
             outcomes.update(*(run.outcomes for run in runs))
-        if needed is None:
+        if whole:
             faults += conflict(self.runs(arguments, FAR, self.candidates.places))
         wanted = self.counts if self.source.trips is None else trips
         apart = sum(abs(a - b) + NEVER * (a == 0) for a, b in zip(trips, wanted, strict=True))
         return Found(tuple(trips), apart, faults, frozenset(outcomes))
 
     def runs(
-        self, arguments: Arguments, count: int, needed: frozenset[Statement] | None = None
+        self, arguments: Arguments, count: int, needed: frozenset[Statement]
     ) -> list[Trial]:
         """Return what every program of the grid does.
 
@@ -210,8 +211,10 @@ class Choice:
         programs: Sequence[tuple[int, ...]] = list(np.ndindex(*grid))
         if needed is self.candidates.slice and not self._differ:
             programs = programs[:1]
+        sampled = needed is self.integers.statements
         return [
-            Trial(self.source, numbers, tables, program, grid, needed).run() for program in programs
+            Trial(self.integers, numbers, tables, program, grid, needed, sampled).run()
+            for program in programs
         ]
 
     @cached_property

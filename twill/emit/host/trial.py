@@ -21,6 +21,7 @@ SAMPLED = 8  # of a range only the multiples of this, and the last, if all state
 MOST_TRIPS = 200  # of a loop: more are no small test
 
 KEPT = ("tt.splat", "tt.broadcast", "ttg.convert_layout")
+LOADS = ("tt.load", "tt.descriptor_load")
 STORES = ("tt.descriptor_store", "tt.descriptor_reduce", "tt.store")
 
 
@@ -91,6 +92,37 @@ def _moved(source: Source, statement: Statement, operands: list[Any]) -> Pointer
     return None if moved is None else Pointer(argument, moved)
 
 
+class Integers:
+    """What of a kernel is integers and addresses, looked up once."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        walked = list(source.function.walk())
+        self.statements = frozenset(
+            s
+            for s in walked
+            if name_of(s) in ("scf.for", *LOADS, *STORES)
+            or (len(s.results) == 1 and is_counted(source, s.results[0]))
+        )
+        self.fixed = {
+            s: computed(source, s, [])
+            for s in walked
+            if name_of(s) in ("arith.constant", "tt.make_range") and s in self.statements
+        }
+        self.by_arguments = {
+            s
+            for s in walked
+            if name_of(s) in ("arith.divsi", "arith.remsi") and source.origins([s.operands[1]])
+        }
+        self._shapes: dict[SSAValue, tuple[int, ...]] = {}
+
+    def shape(self, value: SSAValue) -> tuple[int, ...]:
+        """Return the extents of a tile."""
+        if value not in self._shapes:
+            self._shapes[value] = tuple(self.source.type_of(value).shape)
+        return self._shapes[value]
+
+
 @dataclass
 class Trial:
     """One program of a grid.
@@ -99,8 +131,10 @@ class Trial:
     ----------
     numbers, tables
         The kernel's integers, and what memory of integers holds, by argument.
-    needed : set, optional
+    needed : set
         The only statements to look at.
+    sampled : bool
+        Whether of ranges only a part is looked at.
     trips : list
         Iterations of the scheduled loop, each time that it is reached.
     outcomes : set
@@ -111,12 +145,13 @@ class Trial:
         Of each output the places.
     """
 
-    source: Source
+    integers: Integers
     numbers: Mapping[str, int]
     tables: Mapping[str, Table]
     program: tuple[int, ...]
     grid: tuple[int, ...]
-    needed: frozenset[Statement] | None = None
+    needed: frozenset[Statement]
+    sampled: bool = False
     trips: list[int] = field(default_factory=list)
     outcomes: set[Outcome] = field(default_factory=set)
     reach: dict[str, list[int]] = field(default_factory=dict)
@@ -131,22 +166,21 @@ class Trial:
         UnfitError
             If it cannot be executed so.
         """
-        for value in self.source.blocks[0].args:
+        for value in self.integers.source.blocks[0].args:
             name = value.name_hint or ""
-            pointer = str(value.type).startswith("!tt.ptr")
             number = self.numbers.get(name)
-            known = None if number is None else np.int64(number)
-            self.known[value] = Pointer(name, np.int64(0)) if pointer else known
+            # What is no number is only looked at where it is a pointer.
+            self.known[value] = Pointer(name, np.int64(0)) if number is None else np.int64(number)
         try:
             with np.errstate(divide="raise", over="ignore"):
-                self._block(self.source.blocks[0])
+                self._block(self.integers.source.blocks[0])
         except (FloatingPointError, ZeroDivisionError) as error:
             raise UnfitError from error
         return self
 
     def _block(self, block: Block) -> None:
         for statement in block.ops:
-            if self.needed is not None and statement not in self.needed:
+            if statement not in self.needed:
                 continue
             name = name_of(statement)
             operands = [self.known.get(value) for value in statement.operands]
@@ -154,21 +188,25 @@ class Trial:
                 self._loop(statement, operands)
             elif name in STORES:
                 self._stored(statement, operands)
-            elif name in ("tt.load", "tt.descriptor_load"):
-                self.known[statement.results[0]] = self._loaded(statement, operands)
-            elif name in ("tt.get_program_id", "tt.get_num_programs"):
-                axis = integer(statement, "axis") or 0
-                known = (self.program if name == "tt.get_program_id" else self.grid)[axis]
-                self.known[statement.results[0]] = np.int64(known)
-                if name == "tt.get_program_id":
-                    self.outcomes.add((statement, "first" if known == 0 else "later"))
-            elif len(statement.results) == 1 and is_counted(self.source, statement.results[0]):
-                result = computed(self.source, statement, operands)
-                if name == "tt.make_range" and self.needed is None:
-                    result = result[(result % SAMPLED == 0) | (result == result[-1])]
-                self.known[statement.results[0]] = result
-                if result is not None:
-                    self.outcomes |= {(statement, one) for one in seen(self, statement, operands)}
+            else:
+                self.known[statement.results[0]] = self._value(statement, operands)
+
+    def _value(self, statement: Statement, operands: list[Any]) -> Any:
+        name, fixed = name_of(statement), self.integers.fixed.get(statement)
+        if name in LOADS:
+            return self._loaded(statement, operands)
+        if fixed is not None:
+            part = self.sampled and np.ndim(fixed)
+            return fixed[(fixed % SAMPLED == 0) | (fixed == fixed[-1])] if part else fixed
+        if name in ("tt.get_program_id", "tt.get_num_programs"):
+            of = self.program if name == "tt.get_program_id" else self.grid
+            result = np.int64(of[integer(statement, "axis") or 0])
+        else:
+            result = computed(self.integers.source, statement, operands)
+        if result is not None:
+            happened = seen(self.integers, statement, operands, result)
+            self.outcomes |= {(statement, one) for one in happened}
+        return result
 
     def _loop(self, loop: Statement, operands: list[Any]) -> None:
         lower, upper, step, *carried = operands
@@ -178,7 +216,7 @@ class Trial:
         rounds = range(int(lower), int(upper), int(step))
         if len(rounds) > MOST_TRIPS:
             raise UnfitError
-        if loop is self.source.loop:
+        if loop is self.integers.source.loop:
             self.trips.append(len(rounds))
         self.outcomes.add((loop, ("none", "one", "more")[min(len(rounds), 2)]))
         for counter in rounds if self._is_of_use(block) else ():
@@ -189,7 +227,7 @@ class Trial:
         self.known.update(zip(loop.results, carried, strict=True))
 
     def _is_of_use(self, block: Block) -> bool:
-        return self.needed is None or any(statement in self.needed for statement in block.ops)
+        return any(statement in self.needed for statement in block.ops)
 
     def _loaded(self, statement: Statement, operands: list[Any]) -> Any:
         if name_of(statement) == "tt.descriptor_load":
@@ -207,7 +245,7 @@ class Trial:
             descriptor, value, *_ = statement.operands
             self._note(descriptor, operands[2:], value)
             if name_of(statement) == "tt.descriptor_store" and None not in operands[2:]:
-                shape = self.source.type_of(value).shape
+                shape = self.integers.shape(value)
                 ends = [(int(b), int(b) + e) for b, e in zip(operands[2:], shape, strict=True)]
                 self.written.setdefault(self._name(descriptor), []).append(ends)
         elif (pointer := operands[0]) is not None:
@@ -226,7 +264,7 @@ class Trial:
     def _note(self, descriptor: SSAValue, at: list[Any], tile: SSAValue) -> None:
         if not isinstance(descriptor, BlockArgument) or any(one is None for one in at):
             return
-        shape = self.source.type_of(tile).shape
+        shape = self.integers.shape(tile)
         ends = [int(b) + e for b, e in zip(at, shape, strict=True)]
         self._far(self._name(descriptor), ends, min(at))
 
@@ -236,9 +274,13 @@ class Trial:
         self.reach[name] = [max(p) for p in zip(self.reach.get(name, ends), ends, strict=True)]
 
 
-def seen(trial: Trial, statement: Statement, operands: list[Any]) -> list[str]:
+def seen(
+    integers: Integers, statement: Statement, operands: list[Any], result: Any
+) -> list[str]:
     """Return what happened in a statement, of that which arguments decide."""
-    name, result = name_of(statement), trial.known[statement.results[0]]
+    name = name_of(statement)
+    if name == "tt.get_program_id":
+        return ["later" if result else "first"]
     if name in ("arith.andi", "arith.ori") and np.asarray(result).dtype == bool:
         a, b = np.broadcast_arrays(*(np.asarray(o, bool) for o in operands))
         pairs = (a & b, a & ~b, ~a & b, ~a & ~b)
@@ -250,16 +292,11 @@ def seen(trial: Trial, statement: Statement, operands: list[Any]) -> list[str]:
     if name in LARGER or name in SMALLER:
         first, second = operands
         return ["first"] * bool(np.any(first < second)) + ["second"] * bool(np.any(first > second))
-    if name in ("arith.divsi", "arith.remsi") and _is_given(trial.source, statement):
+    if statement in integers.by_arguments:
         rest = np.any(operands[0] % operands[1] != 0)
         whole = np.any(np.abs(operands[0]) >= operands[1])
         return ["rest"] * bool(rest) + ["whole"] * bool(whole)
     return []
-
-
-def _is_given(source: Source, statement: Statement) -> bool:
-    """Whether a divisor comes from the kernel's arguments."""
-    return bool(source.origins([statement.operands[1]]))
 
 
 def is_counted(source: Source, value: SSAValue) -> bool:
