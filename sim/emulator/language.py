@@ -115,14 +115,41 @@ def _store(pointer: Pointer, value: Any, mask: Any = None, **_: Any) -> None:
     flat[where[meant]] = numbers[meant]
 
 
-@_offered
-def _atomic_add(pointer: Pointer, value: Any, mask: Any = None, **_: Any) -> Array:
-    flat, where, meant = pointer.elements(mask)
-    dtype = pointer.tensor.dtype
-    before = flat[where].copy()
-    np.add.at(flat, where[meant], np.broadcast_to(array(value).data, where.shape)[meant])
-    flat[where[meant]] = dtype.rounded(flat[where[meant]])
-    return Array(before, dtype)
+def _atomic(update: Callable[..., None], *types: str) -> Callable[..., Array]:
+    """Return an atomic update: elements that are several times among those are updated as often."""
+
+    def function(
+        pointer: Pointer, value: Any, mask: Any = None, sem: str = "acq_rel", scope: str = "gpu"
+    ) -> Array:
+        dtype = pointer.tensor.dtype
+        if dtype.name not in types or sem not in ORDERS or scope not in SCOPES:
+            raise machine().fault("type", f"an atomic update of {dtype.name} ({sem}, {scope})")
+        flat, where, meant = pointer.elements(mask)
+        before = flat[where].copy()
+        numbers = dtype.rounded(np.broadcast_to(array(value).data, where.shape))
+        update(flat, where[meant], numbers[meant])
+        flat[where[meant]] = dtype.rounded(flat[where[meant]])
+        return Array(before, dtype)
+
+    return function
+
+
+def _exchange(flat: Numbers, where: Numbers, numbers: Numbers) -> None:
+    flat[where] = numbers
+
+
+ORDERS, SCOPES = ("relaxed", "acquire", "release", "acq_rel"), ("gpu", "cta", "sys")
+WHOLE = ("int32", "uint32", "int64", "uint64")
+REAL = ("float16", "bfloat16", "float32", "float64")
+OFFERED |= {
+    "atomic_add": _atomic(np.add.at, *WHOLE, *REAL),
+    "atomic_max": _atomic(np.maximum.at, *WHOLE, "float32", "float64"),
+    "atomic_min": _atomic(np.minimum.at, *WHOLE, "float32", "float64"),
+    "atomic_and": _atomic(np.bitwise_and.at, *WHOLE),
+    "atomic_or": _atomic(np.bitwise_or.at, *WHOLE),
+    "atomic_xor": _atomic(np.bitwise_xor.at, *WHOLE),
+    "atomic_xchg": _atomic(_exchange, *WHOLE, *REAL),
+}
 
 
 # -- the rest ----------------------------------------------------------------------------------

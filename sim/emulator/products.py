@@ -18,11 +18,12 @@ from twill.sim.emulator.barriers import Barrier
 from twill.sim.emulator.faults import FaultError
 from twill.sim.emulator.machine import machine
 from twill.sim.emulator.memory import Memory
-from twill.sim.emulator.values import FLOAT32, OPERATORS, Array, Numbers
+from twill.sim.emulator.values import FLOAT32, INT32, OPERATORS, Array, DType, Numbers
 
 # What kernels call the elements of scaled factors, and how many of a row share a scale.
 ELEMENTS = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 SCALED_TOGETHER, NAN_SCALE = 32, 255
+WHOLE = ("int8", "uint8")  # factors whose products are integers
 
 
 @dataclass(eq=False)
@@ -77,7 +78,23 @@ for _name in (*OPERATORS, "__getitem__", "__bool__", "__iter__"):
 
 
 def _factor(a: Any) -> Numbers:
-    return np.asarray(a.numbers() if isinstance(a, Memory) else a.data, np.float32)
+    kind = np.int32 if a.dtype.name in WHOLE else np.float32
+    return np.asarray(a.numbers() if isinstance(a, Memory) else a.data, kind)
+
+
+def _summed(a: Any, b: Memory) -> DType:
+    """Return the type in which products of two factors are summed.
+
+    Raises
+    ------
+    FaultError
+        If the tensor core does not multiply them.
+    """
+    whole = [factor.dtype.name in WHOLE for factor in (a, b)]
+    if whole[0] != whole[1]:
+        what = f"a product of {a.dtype.name} and {b.dtype.name}"
+        raise machine().fault("type", what)
+    return INT32 if whole[0] else FLOAT32
 
 
 def _fitting(a: Any, b: Memory, shape: tuple[int, ...]) -> None:
@@ -97,6 +114,7 @@ def _wgmma(
     running = machine()
     me = running.current
     _fitting(a, b, _shape(acc))
+    summed = _summed(a, b)
     access = running.access("a product", "wgmma")
     for factor in (a, b):
         if isinstance(factor, Memory):
@@ -109,7 +127,7 @@ def _wgmma(
         before = _of(acc).value if isinstance(acc, InFlight) else acc
         total = _factor(a) @ _factor(b)
         total = before.data + total if accumulates else total
-        product.value = Array(total, FLOAT32, before.layout)
+        product.value = Array(total, summed, before.layout)
 
     label = f"products of {me.name}"
     me.products.append([(running.later(label, run, label), access)])
@@ -146,6 +164,8 @@ def _handle(value: Any) -> InFlight:
 
 def _tcgen05_mma(a: Memory, b: Memory, acc: Memory, **named: Any) -> None:
     _fitting(a, b, tuple(acc.shape))
+    if acc.dtype.name not in ("float16", _summed(a, b).name):
+        raise machine().fault("type", f"a product of {a.dtype.name} into {acc.dtype.name}")
     _tcgen05((a, b), acc, lambda: _factor(a) @ _factor(b), **named)
 
 

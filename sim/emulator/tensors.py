@@ -1,17 +1,20 @@
 """Tensors of the host: as much of PyTorch as kernel files need for arguments and references.
 
-`FUNCTIONS` has what `torch` offers on tensors; all of them are methods of tensors too. Products of
-16-bit tensors are summed in float32 and rounded once. `torch.empty` is full of NaN.
+It stands in where PyTorch is not installed, and refuses what that refuses. `FUNCTIONS` has what
+`torch` offers on tensors; all of them are methods of tensors too. Products of 16-bit tensors are
+summed in float32 and rounded once. `torch.empty` is full of NaN.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from twill.sim.emulator import operators
+from twill.sim.emulator.operators import operands, tensors_only
 from twill.sim.emulator.values import (
     BOOL,
     DTYPES,
@@ -21,8 +24,6 @@ from twill.sim.emulator.values import (
     DType,
     Numbers,
     indices,
-    promoted,
-    together,
 )
 
 OFFERED: dict[str, Any] = dict(DTYPES)
@@ -33,14 +34,18 @@ class Tensor(Array):
     """A tensor of the host."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = FUNCTIONS
-    truncates: ClassVar[bool] = False
     device, is_cuda = "cuda", True
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.data[indices(key)] = self.dtype.rounded(np.asarray(tensor(value).data))
 
     def __matmul__(self, other: Any) -> Tensor:
-        dtype = promoted(self.dtype, other.dtype)
+        tensors_only("matmul", other)
+        if self.dtype != other.dtype:
+            raise RuntimeError(f"a product of {self.dtype} and {other.dtype}")
+        dtype = self.dtype
+        if not dtype.is_floating_point:
+            return made(self.data @ other.data, dtype)
         wide = np.promote_types(dtype.computed, np.float32)
         return made(self.data.astype(wide) @ other.data.astype(wide), dtype)
 
@@ -53,6 +58,9 @@ class Tensor(Array):
     def ndim(self) -> int:
         """The number of dimensions."""
         return self.data.ndim
+
+
+operators.install(Tensor)
 
 
 def made(numbers: Any, dtype: DType) -> Tensor:
@@ -139,24 +147,111 @@ def _elementwise(operation: Callable[[Numbers], Numbers]) -> Callable[..., Tenso
 
 def _pairwise(operation: Callable[..., Any]) -> Callable[..., Tensor]:
     def function(x: Any, y: Any) -> Tensor:
-        operands = together(Tensor, x, y)
-        assert operands is not None
-        return made(operation(operands[0], operands[1]), operands[2])
+        tensors_only(operation.__name__, x, y)
+        both, dtype = operands(x, y)
+        return made(operation(*both), dtype)
 
     return function
 
 
-def _reduction(operation: Callable[..., Any]) -> Callable[..., Tensor]:
-    def function(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-        axis = tuple(dim) if isinstance(dim, list) else dim
-        wide = (
-            np.promote_types(x.data.dtype, np.float32)
-            if x.dtype.is_floating_point
-            else x.data.dtype
-        )
-        return made(operation(x.data.astype(wide), axis=axis, keepdims=keepdim), dtype or x.dtype)
+def _summed(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    kind = dtype or (x.dtype if x.dtype.is_floating_point else INT64)
+    wide = np.promote_types(kind.computed, np.float32 if kind.is_floating_point else np.int64)
+    return made(np.sum(x.data.astype(wide), axis=_axes(dim), keepdims=keepdim), kind)
+
+
+def _mean(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    kind = dtype or x.dtype
+    if not kind.is_floating_point:
+        raise RuntimeError(f"mean(): could not infer output dtype of {kind}")
+    wide = np.promote_types(kind.computed, np.float32)
+    return made(np.mean(x.data.astype(wide), axis=_axes(dim), keepdims=keepdim), kind)
+
+
+def _axes(dim: Any) -> Any:
+    return tuple(dim) if isinstance(dim, list) else dim
+
+
+def _extremes(operation: Callable[..., Any]) -> Callable[..., Tensor]:
+    def function(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return made(operation(x.data, axis=_axes(dim), keepdims=keepdim), x.dtype)
 
     return function
+
+
+class Found(NamedTuple):
+    """What `max` and `min` return along a dimension."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _extreme(
+    operation: Callable[..., Any], place: Callable[..., Any], pairwise: Callable[..., Tensor]
+) -> Callable[..., Any]:
+    def function(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        if isinstance(dim, Tensor):
+            return pairwise(x, dim)
+        if dim is None:
+            return made(operation(x.data), x.dtype)
+        where = np.asarray(place(x.data, axis=dim, keepdims=keepdim))
+        return Found(made(operation(x.data, axis=dim, keepdims=keepdim), x.dtype), made(where, INT64))
+
+    return function
+
+
+def _truths(operation: Callable[..., Any]) -> Callable[..., Tensor]:
+    return lambda x, dim=None, keepdim=False: made(
+        operation(x.data, axis=_axes(dim), keepdims=keepdim), BOOL
+    )
+
+
+def _same_kind(operation: Callable[[Numbers], Any]) -> Callable[..., Tensor]:
+    """Return a function that leaves the type of integers."""
+    return lambda x: made(operation(x.data), x.dtype)
+
+
+def _clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if not bounds:
+        raise RuntimeError("clamp: at least one of min and max must not be None")
+    (data, *_), dtype = operands(x, *bounds)
+    if min is not None:
+        data = np.maximum(data, operands(min)[0][0].astype(dtype.computed))
+    if max is not None:
+        data = np.minimum(data, operands(max)[0][0].astype(dtype.computed))
+    return made(data, dtype)
+
+
+def _div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
+    tensors_only("div", x)
+    if rounding_mode is None:
+        return x / y
+    if rounding_mode == "floor":
+        return x // y
+    x // y  # what that refuses
+    (a, b), dtype = operands(x, y)
+    if dtype.is_floating_point:
+        return made(np.trunc(a / b), dtype)
+    return made((a - np.fmod(a, b)) // b, dtype)
+
+
+def _fmod(x: Any, y: Any) -> Tensor:
+    tensors_only("fmod", x)
+    x % y  # what that refuses
+    (a, b), dtype = operands(x, y)
+    return made(np.fmod(a, b), dtype)
+
+
+REDUCES: dict[str, Any] = {"sum": np.add, "amax": np.maximum, "amin": np.minimum}
+
+
+def _scatter_reduce(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    if index.dtype != INT64 or src.dtype != x.dtype or x.data.ndim != 1 or dim:
+        raise RuntimeError("scatter_reduce_(): int64 indices, of one dimension, and equal types")
+    REDUCES[reduce].at(x.data, index.data, src.data)
+    x.data[...] = x.dtype.rounded(x.data)
+    return x
 
 
 def _to(x: Tensor, *given: Any, dtype: DType | None = None, **_: Any) -> Tensor:
@@ -185,9 +280,11 @@ def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any) -> Tensor:
 
 
 def _where(condition: Tensor, x: Any, y: Any) -> Tensor:
-    both = together(Tensor, x, y)
-    assert both is not None
-    return made(np.where(condition.data, both[0], both[1]), both[2])
+    tensors_only("where", condition)
+    if condition.dtype != BOOL:
+        raise RuntimeError(f"where expected condition to be a boolean tensor (got {condition.dtype})")
+    both, dtype = operands(x, y)
+    return made(np.where(condition.data, *both), dtype)
 
 
 def _softmax(x: Tensor, dim: int = -1) -> Tensor:
@@ -201,7 +298,14 @@ def _stride(x: Tensor, dim: int | None = None) -> Any:
     return steps if dim is None else steps[dim]
 
 
-ELEMENTWISE = ("abs", "ceil", "cos", "exp", "exp2", "floor", "log", "log2", "sin", "sqrt", "tanh")
+def _sized(data: Numbers, *size: Any) -> Numbers:
+    made = data.reshape(_sizes(size))
+    if not np.shares_memory(made, data) and data.size:
+        raise RuntimeError("view size is not compatible with the tensor's strides: use reshape")
+    return made
+
+
+ELEMENTWISE = ("cos", "exp", "exp2", "log", "log2", "sin", "sqrt", "tanh")
 FUNCTIONS |= {name: _elementwise(getattr(np, name)) for name in ELEMENTWISE}
 FUNCTIONS |= {
     "rsqrt": _elementwise(lambda x: 1 / np.sqrt(x)),
@@ -211,19 +315,30 @@ FUNCTIONS |= {
     "minimum": _pairwise(np.minimum),
     "matmul": Tensor.__matmul__,
     "mm": Tensor.__matmul__,
-    "amax": _reduction(np.max),
-    "amin": _reduction(np.min),
-    "sum": _reduction(np.sum),
-    "mean": _reduction(np.mean),
-    "max": _reduction(np.max),
-    "min": _reduction(np.min),
-    "all": _reduction(np.all),
-    "any": _reduction(np.any),
+    **{name: _same_kind(getattr(np, name)) for name in ("abs", "ceil", "floor")},
+    "amax": _extremes(np.max),
+    "amin": _extremes(np.min),
+    "sum": _summed,
+    "mean": _mean,
+    "max": _extreme(np.max, np.argmax, _pairwise(np.maximum)),
+    "min": _extreme(np.min, np.argmin, _pairwise(np.minimum)),
+    "all": _truths(np.all),
+    "any": _truths(np.any),
+    "clamp": _clamp,
+    "div": _div,
+    "fmod": _fmod,
+    "scatter_reduce_": _scatter_reduce,
+    "is_floating_point": lambda x: x.dtype.is_floating_point,
+    "select": lambda x, dim, index: Tensor(np.moveaxis(x.data, dim, 0)[int(index)], x.dtype),
+    "broadcast_tensors": lambda *xs: tuple(
+        Tensor(data, x.dtype)
+        for data, x in zip(np.broadcast_arrays(*(x.data for x in xs)), xs, strict=True)
+    ),
     "where": _where,
     "softmax": _softmax,
     "to": _to,
     "reshape": _viewed(lambda data, *size: data.reshape(_sizes(size))),
-    "view": _viewed(lambda data, *size: data.reshape(_sizes(size))),
+    "view": _viewed(_sized),
     "permute": _viewed(lambda data, *order: data.transpose(_sizes(order))),
     "transpose": _viewed(np.swapaxes),
     "t": _viewed(np.transpose),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from twill.errors import InputError
 from twill.sim.emulator.layouts import Layout, reduced
 from twill.sim.emulator.machine import running
 from twill.sim.emulator.values import (
@@ -147,6 +148,19 @@ OFFERED |= {
     "fdiv": _pairwise(np.true_divide),
     "div_rn": _pairwise(np.true_divide),
 }
+
+
+@offered
+def _umulhi(x: Any, y: Any) -> Array:
+    """Return the upper halves of products of integers without a sign."""
+    a = array(x, getattr(y, "dtype", None))
+    both = together(Array, a, array(y, a.dtype))
+    assert both is not None
+    *pair, dtype, layout = both
+    if dtype.name not in ("int32", "uint32"):
+        raise InputError(f"umulhi of {dtype.name} is not emulated")
+    first, second = (one.astype(np.uint32).astype(np.uint64) for one in pair)
+    return Array((first * second >> np.uint64(32)).astype(np.uint32), dtype, layout)
 
 
 @offered
@@ -298,8 +312,37 @@ def _reduce(tiles: Any, axis: int, combine_fn: Callable[..., Any], keep_dims: bo
     return found if several else found[0]
 
 
+@offered
+def _associative_scan(
+    tiles: Any, axis: int, combine_fn: Callable[..., Any], reverse: bool = False
+) -> Any:
+    """Combine each element along an axis with those before it, one after the other."""
+    several = isinstance(tiles, tuple)
+    every = tiles if several else (tiles,)
+    _alike(every)
+    length = every[0].shape[axis]
+    rows: list[tuple[Array, ...]] = []
+    for place in range(length - 1, -1, -1) if reverse else range(length):
+        here = tuple(one.made(np.take(one.data, place, axis)) for one in every)
+        combined = combine_fn(*rows[-1], *here) if rows else here
+        rows.append(combined if isinstance(combined, tuple) else (combined,))
+    rows = rows[::-1] if reverse else rows
+    found = tuple(
+        like.made(np.stack([one.data for one in column], axis), like.dtype)
+        for like, column in zip(every, zip(*rows, strict=True), strict=True)
+    )
+    return found if several else found[0]
+
+
+def _alike(tiles: tuple[Array, ...]) -> None:
+    """Refuse tiles of different shapes, as Triton does."""
+    if any(one.shape != tiles[0].shape for one in tiles):
+        shapes = ", ".join(str(list(one.shape)) for one in tiles)
+        raise InputError(f"a scan of tiles of {shapes}")
+
+
 METHODS = (
-    *("abs", "broadcast_to", "cast", "expand_dims", "max", "min", "permute", "reduce", "reshape"),
+    *("abs", "associative_scan", "broadcast_to", "cast", "expand_dims", "max", "min", "permute", "reduce", "reshape"),
     *("split", "sum", "to", "trans"),
 )
 Array.functions = {name: OFFERED[name] for name in METHODS}

@@ -175,7 +175,6 @@ class Array:
     """
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
-    truncates: ClassVar[bool] = True  # `//` and `%` of integers, as in C
 
     def __init__(self, data: Any, dtype: DType, layout: object = None) -> None:
         self.data: Numbers = np.asarray(data, dtype.computed)
@@ -309,7 +308,7 @@ def _method(name: str, operation: Callable[..., Any], *, swapped: bool = False) 
         does = operation
         if name == "truediv" and not dtype.is_floating_point:
             x, y, dtype = x.astype(np.float32), y.astype(np.float32), FLOAT32
-        elif name in ("floordiv", "mod") and self.truncates:
+        elif name in ("floordiv", "mod"):
             does = _divided if name == "floordiv" else np.fmod
         if compares:
             return type(self)(does(x, y), BOOL, layout)

@@ -35,7 +35,7 @@ _ELEMENTS = {
     "fp8e4nv": "float8e4nv",
     "fp8e5": "float8e5",
     "u8": "uint8",
-    "i8": "int8",
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
 }
 
 

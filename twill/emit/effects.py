@@ -31,7 +31,8 @@ class Effects(Written):
         self.barrier = f"{DONE_AFTER}.index(0)"
         self.own = epilogue.own
         self.columns: int | None = None
-        self.templates |= {"tt.store": self._stored_at, **dict.fromkeys(STORES, self._transfer)}
+        self.templates |= {"tt.store": self._stored_at, "tt.atomic_rmw": self._updated}
+        self.templates |= dict.fromkeys(STORES, self._transfer)
 
     def receive(self, value: SSAValue) -> None:
         """Add the lines by which a value of another group comes here."""
@@ -46,6 +47,10 @@ class Effects(Written):
     def _stored_at(self, statement: Statement) -> None:
         operands = [self.value(o) for o in statement.operands]
         self.lines.append(self.gluon.store(statement, operands))
+
+    def _updated(self, statement: Statement) -> None:
+        operands = [self.value(o) for o in statement.operands]
+        self.lines.append(self.gluon.atomic(statement, operands))
 
     def _transfer(self, statement: Statement) -> None:
         descriptor, value, *at = statement.operands

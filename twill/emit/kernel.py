@@ -128,6 +128,7 @@ class _Kernel:
             _section("Layouts"),
             *self.layouts.lines(),
             _section("Kernel"),
+            *self.gluon.scan_functions(),
             *(line for name, lines in functions.items() for line in self._function(name, lines)),
             *self._function(self.kernel_name, entry, arguments=self._kernel_arguments),
             _section("Entry point"),

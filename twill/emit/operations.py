@@ -93,6 +93,10 @@ class Operations(Accesses):
         coordinates = ", ".join(self.value(o).text for o in at)
         return [f"tma.{call}({self.value(descriptor).text}, [{coordinates}], {source})"]
 
+    def _atomic(self, operation: Operation) -> list[str]:
+        statement = self.memories.first(operation.name, "atomic")
+        return [self.gluon.atomic(statement, [self.value(o) for o in statement.operands])]
+
     # -- products --------------------------------------------------------------------------------
 
     def _mma(self, operation: Operation) -> list[str]:

@@ -14,7 +14,7 @@ from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import name_of
 
-EFFECTS = (*STORES, "tt.store")
+EFFECTS = (*STORES, "tt.store", "tt.atomic_rmw")
 EPILOGUE = "epilogue"
 DRAINING_WARPS = 4  # to which a tile of tensor memory belongs
 FEWEST_COLUMNS = 32

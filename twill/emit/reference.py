@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twill.emit.dress import PLUS, Text, Torch, joined
+from twill.emit.dress import PLUS, Text, joined
+from twill.emit.dress.atomics import update_of
+from twill.emit.dress.scans import used_result
+from twill.emit.dress.torch import Torch
 from twill.emit.names import INDENT, Names
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement
 from twill.errors import RefusedError
@@ -33,8 +36,12 @@ OWN = {
     "rounded",
     "product",
     "scaled",
+    "scanned",
+    "signed",
     "trips",
+    "unsigned",
 }
+REDUCES = {"add": "sum", "max": "amax", "min": "amin"}  # of atomic updates, as PyTorch calls them
 LONGEST = 60  # characters of an expression that is part of another
 
 
@@ -107,6 +114,7 @@ class Reference(Operands):
             "tt.descriptor_store": self._stored,
             "tt.descriptor_reduce": self._stored,
             "tt.store": self._stored_at,
+            "tt.atomic_rmw": self._updated,
             "ttng.tmem_alloc": self._allocated,
             "ttng.tmem_store": self._filled,
             **dict.fromkeys(PRODUCTS, self._tcgen05),
@@ -150,6 +158,13 @@ class Reference(Operands):
         offsets = self._text(pointer)
         return [f"{self._output(pointer)}.store_at({offsets}, {self._text(value)}{given})"]
 
+    def _updated(self, statement: Statement) -> list[str]:
+        pointer, value, *mask = statement.operands
+        how = REDUCES[update_of(statement)]
+        offsets, given = self._text(pointer), "".join(f", {self._text(m)}" for m in mask)
+        call = f'update_at({offsets}, {self._text(value)}, "{how}"{given})'
+        return [f"{self._output(pointer)}.{call}"]
+
     def _allocated(self, statement: Statement) -> list[str]:
         """Name a buffer of tensor memory, or what it is filled with."""
         buffer = statement.results[0]
@@ -165,7 +180,8 @@ class Reference(Operands):
 
     def _assigned(self, statement: Statement) -> list[str]:
         """Compute a value, in a statement of its own if it is used more than once."""
-        text, name, result = self._made(statement), name_of(statement), statement.results[0]
+        text, name = self._made(statement), name_of(statement)
+        result = statement.results[used_result(statement) if name == "tt.scan" else 0]
         uses = list(result.uses)
         once = len(uses) == 1 and uses[0].operation.parent is statement.parent
         short = once and len(text.text) < LONGEST and "load" not in name

@@ -40,6 +40,11 @@ class Parameter:
         return bool(self.shape) or self.pointer
 
 
+def element_of(text: str) -> str:
+    """Return the element type of a descriptor, whose integers have a sign: ``si8``, ``ui8``."""
+    return ELEMENTS.get(text, text.removeprefix("s"))
+
+
 class Source:
     """The kernel around a loop.
 
@@ -95,7 +100,7 @@ class Source:
                 tile = DESCRIPTOR.match(text)
                 if tile is not None:
                     shape = tuple(int(e) for e in tile[1].split("x")[:-1])
-                    found.append(Parameter(name, ELEMENTS.get(tile[2], tile[2]), shape))
+                    found.append(Parameter(name, element_of(tile[2]), shape))
                 elif text.startswith("!tt.ptr<"):
                     found.append(Parameter(name, text.removeprefix("!tt.ptr<")[:-1], pointer=True))
                 else:

@@ -25,6 +25,7 @@ _TO_JSON = (
     (re.compile(r"(\w+)\s*="), r'"\1":'),
 )
 MMA_ROWS_PER_THREAD, MMA_ROWS = 2, 16
+MMA_COLUMNS_PER_THREAD = 2
 QUAD = 4
 COUNTS = ("sizePerThread", "threadsPerWarp", "warpsPerCTA", "instrShape")
 MOST_COUNT = 1 << 20
@@ -221,6 +222,21 @@ def _mma_rows(layout: Layout, shape: tuple[int, ...]) -> int:
     """Return the rows of a product, or of its first factor, of which a thread has elements."""
     rows_of_warps = MMA_ROWS * int(layout.parameters["warpsPerCTA"][-2])
     return MMA_ROWS_PER_THREAD * -(-shape[-2] // rows_of_warps)
+
+
+def run_length(layout: Layout, axis: int) -> int:
+    """Return how many elements that follow each other along `axis` a thread holds at least."""
+    p, run = layout.parameters, 1
+    if layout.name == "blocked":
+        return int(p["sizePerThread"][axis])
+    if layout.name == "nvidia_mma":
+        return MMA_COLUMNS_PER_THREAD if axis else 1
+    if layout.name == "slice":
+        return run_length(p["parent"], axis if axis < p["dim"] else axis + 1)
+    if layout.name == "linear":
+        while any(basis[axis] == run for basis in p["register"]):
+            run *= 2
+    return run
 
 
 def sharing(layout: Layout, axis: int) -> tuple[int, int] | None:

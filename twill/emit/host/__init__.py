@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from twill.emit.dress import Text, Torch, joined
+from twill.emit.dress import Text, joined
+from twill.emit.dress.torch import Torch
 from twill.emit.layouts import TORCH, dtype
 from twill.emit.names import INDENT, LINE
 from twill.emit.source import SSAValue
@@ -27,8 +28,10 @@ class Memory:
     Without a tensor it only notes how far accesses reach; of a table it knows what is where.
     """
 
-    def __init__(self, tensor=None, table=None):
+    def __init__(self, tensor=None, kind=None, table=None):
         self.tensor, self.table, self.reach = tensor, table, None
+        self.kind = kind if tensor is None else tensor.dtype
+        self.is_real = self.kind.is_floating_point
 
     def _note(self, at, shape):
         ends = [int(begin) + extent for begin, extent in zip(at, shape)]
@@ -40,9 +43,9 @@ class Memory:
     def load(self, at, shape, exact):
         if self.tensor is None:
             self._note(at, shape)
-            return torch.zeros(shape, dtype=wide(exact))
+            return torch.zeros(shape, dtype=wide(exact) if self.is_real else self.kind)
         tile = self.tensor[self._part(at, shape)]
-        return tile.to(wide(exact)) if exact else tile.clone()
+        return tile.to(wide(exact)) if exact and self.is_real else tile.clone()
 
     def store(self, at, value):
         if self.tensor is None:
@@ -60,12 +63,12 @@ class Memory:
             self._note([int(offsets.max())], [1])
             if self.table is not None:
                 return self.table(offsets)
-            return torch.zeros(offsets.shape, dtype=wide(exact))
+            return torch.zeros(offsets.shape, dtype=wide(exact) if self.is_real else self.kind)
         if mask is not True:
             offsets = torch.where(mask, offsets, 0)
         tile = self.tensor[offsets.to(torch.int64)]
         tile = tile if mask is True else torch.where(mask, tile, other)
-        return tile.to(wide(exact)) if exact and self.tensor.dtype not in WHOLE else tile.clone()
+        return tile.to(wide(exact)) if exact and self.is_real else tile.clone()
 
     def store_at(self, offsets, value, mask=True):
         if self.tensor is None:
@@ -73,6 +76,13 @@ class Memory:
         if mask is not True:
             offsets, value = offsets[mask], value[mask]
         self.tensor[offsets.to(torch.int64)] = value.to(self.tensor.dtype)
+
+    def update_at(self, offsets, value, how, mask=True):
+        if self.tensor is None:
+            return self._note([int(offsets.max())], [1])
+        offsets, value, mask = torch.broadcast_tensors(offsets, value, torch.tensor(mask))
+        at = offsets[mask].to(torch.int64)
+        self.tensor.scatter_reduce_(0, at, value[mask].to(self.tensor.dtype), how)
 
 
 def wide(exact):
@@ -86,7 +96,39 @@ def rounded(value, kind, exact):
 def product(a, b, exact):
     if exact is None:  # only shapes count
         return torch.zeros((a.shape[0], b.shape[1]))
+    if not a.dtype.is_floating_point:  # integers are exact in float64
+        return (a.to(wide(True)) @ b.to(wide(True))).to(torch.int32)
     return a.to(wide(exact)) @ b.to(wide(exact))
+'''
+
+
+INTEGERS = '''\
+
+def unsigned(value, bits):
+    """Return an integer of so many bits as one without a sign."""
+    value = value if isinstance(value, int) else value.to(torch.int64)
+    return value & ((1 << bits) - 1)
+
+
+def signed(value, bits):
+    """Return the integer of so many bits that is left of one that has more."""
+    half = 1 << (bits - 1)
+    return (unsigned(value, bits) ^ half) - half
+'''
+
+
+SCANS = '''\
+
+def scanned(tiles, axis, combine, reverse=False):
+    """Combine every element of some tiles along an axis with all that come before it."""
+    count = tiles[0].shape[axis]
+    places = range(count - 1, -1, -1) if reverse else range(count)
+    rows = []
+    for place in places:
+        here = tuple(tile.select(axis, place) for tile in tiles)
+        rows.append(combine(*rows[-1], *here) if rows else here)
+    rows = rows[::-1] if reverse else rows
+    return tuple(torch.stack(column, axis) for column in zip(*rows))
 '''
 
 
@@ -190,6 +232,8 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
     return [
         *MEMORY.split("\n"),
         *(SCALES.split("\n") if any(p.dtype == SCALE for p in memory) else []),
+        *(INTEGERS.split("\n") if "signed(" in "\n".join(body) else []),
+        *(SCANS.split("\n") if "scanned(" in "\n".join(body) else []),
         "",
         f"def one_program({names}, program, grid, exact, device):",
         f'{INDENT}"""The kernel as it was written, one program: return how often its loop runs."""',
@@ -219,7 +263,8 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
         f"{INDENT}for name in {tuple(p.name for p in memory)!r}:",
         f"{INDENT * 2}tensor = arguments[name]",
         f"{INDENT * 2}if name in OUTPUTS:",
-        f"{INDENT * 3}tensor = tensor.to(torch.float64) if exact else tensor.clone()",
+        f"{INDENT * 3}real = exact and tensor.is_floating_point()",
+        f"{INDENT * 3}tensor = tensor.to(torch.float64) if real else tensor.clone()",
         f"{INDENT * 2}memory[name] = Memory(tensor)",
         f"{INDENT}device = arguments[{(list(kernel.reference.outputs) or ['?'])[0]!r}].device",
         f"{INDENT}every_program(memory, arguments, grid, exact, device)",
@@ -257,7 +302,7 @@ def make_arguments(kernel: _Kernel) -> list[str]:
         f"{INDENT * 2}elif name in tables:",
         f"{INDENT * 3}tensor = tables[name](torch.arange(shape[0]))",
     ]
-    table = "tables.get(name)" if tables else ""
+    noted = f"Memory(kind=kind{', table=tables.get(name)' if tables else ''})"
     return [
         'def make_arguments(iterations, seed=0, device="cuda", **given):',
         f'{INDENT}"""Return random arguments for so many iterations, and a grid.',
@@ -271,7 +316,7 @@ def make_arguments(kernel: _Kernel) -> list[str]:
         f'{INDENT}grid = arguments.pop("grid")',
         f"{INDENT}kinds = {{{kinds}}}",
         *([f"{INDENT}tables = {{{tables}}}"] if tables else []),
-        f"{INDENT}memory = {{name: Memory({f'table={table}' if table else ''}) for name in kinds}}",
+        f"{INDENT}memory = {{name: {noted} for name, kind in kinds.items()}}",
         f'{INDENT}every_program(memory, arguments, grid, None, "cpu")',
         f"{INDENT}generator = torch.Generator().manual_seed(seed)",
         f"{INDENT}for name, kind in kinds.items():",

@@ -41,11 +41,11 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 BY_SIGN: dict[str, Callable[..., Any]] = {
-    **{"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide},
-    **{"//": _quotient, "%": np.fmod, "<<": np.left_shift, ">>": np.right_shift},
-    **{"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor},
-    **{"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal},
-    **{">": np.greater, ">=": np.greater_equal},
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide,
+    "//": _quotient, "%": np.fmod, "<<": np.left_shift, ">>": np.right_shift,
+    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor,
+    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal,
+    ">": np.greater, ">=": np.greater_equal,
 }
 
 

@@ -19,12 +19,15 @@ from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 from twill.frontends.ttgir.graph import BodyGraph, Values, choose_loop, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (
     ELEMENTWISE,
+    INTEGER_DIVISIONS,
     VIEWS,
     check_operation,
     combine_of,
+    divisor,
     is_free,
     kind_of,
     known,
+    scan_facts,
     tile_operands,
 )
 from twill.frontends.ttgir.memory import Buffers, global_order
@@ -186,6 +189,10 @@ class _Body:
             attributes["reduce"] = True
         elif kind in ("reduce", "scan"):
             attributes |= self._reduction(operation)
+            if kind == "scan":
+                attributes |= scan_facts(self.dump, operation)
+        elif name_of(operation) in INTEGER_DIVISIONS:
+            attributes["divisor"] = divisor(operation)
         elif kind == "convert_layout":
             attributes["trivial"] = False
         for key in ("stage", "cluster"):

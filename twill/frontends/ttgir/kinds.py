@@ -5,13 +5,23 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.errors import InputError, short
 from twill.frontends import refused
-from twill.frontends.ttgir.reader import Dump, attribute, has_body, integers, name_of, string, uses
-from twill.frontends.types import is_shaped
+from twill.frontends.ttgir.reader import (
+    Dump,
+    attribute,
+    has_body,
+    integer,
+    integers,
+    name_of,
+    string,
+    uses,
+)
+from twill.frontends.types import is_shaped, run_length
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,9 @@ _EACH_ELEMENT = {
     "add": "arith.addf arith.addi",
     "sub": "arith.subf arith.negf arith.subi",
     "fma": "math.fma",
-    "divide": "arith.divf tt.precise_divf arith.divsi arith.remsi arith.divui arith.remui",
+    "mul_high": "tt.mulhiui",
+    "divide": "arith.divf tt.precise_divf tt.approx_divf arith.divsi arith.divui",
+    "remainder": "arith.remsi arith.remui",
     "max": "arith.maxnumf arith.maximumf arith.maxsi arith.maxui math.absf math.absi",
     "min": "arith.minnumf arith.minimumf arith.minsi arith.minui",
     "compare": "arith.cmpf arith.cmpi",
@@ -80,6 +92,7 @@ ELEMENTWISE = frozenset(_EACH_ELEMENT)
 KINDS = {name: known.kind for name, known in KNOWN.items()} | {
     name: kind for kind, names in _EACH_ELEMENT.items() for name in names.split()
 }
+INTEGER_DIVISIONS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui")
 # Operations by which a reduction is known to combine two elements.
 COMBINES = (
     *("arith.maxnumf", "arith.maximumf", "arith.maxsi"),
@@ -125,6 +138,27 @@ def combine_of(operation: Operation) -> str | None:
     """Return how a reduction combines two elements, or None if it is not one known operation."""
     first, *rest = operation.regions[0].blocks[0].ops
     return kind_of(first) if len(rest) == 1 and name_of(first) in COMBINES else None
+
+
+def scan_facts(dump: Dump, operation: Operation) -> dict[str, int]:
+    """Return what a scan combines, in how many operations, and how many elements lie in a row."""
+    kind, axis = dump.type_of(operation.operands[0]), integer(operation, "axis") or 0
+    *inner, _ = operation.regions[0].blocks[0].ops
+    run = 1 if kind.layout is None else run_length(kind.layout, axis)
+    values = len(operation.operands)
+    return {"values": values, "arithmetic": len(inner), "run": min(run, kind.shape[axis])}
+
+
+def divisor(operation: Operation) -> int:
+    """Return the constant that integers are divided by, 0 if it is none."""
+    made = operation.operands[1].owner
+    if not isinstance(made, Operation) or name_of(made) != "arith.constant":
+        return 0
+    found = attribute(made, "value")
+    if isinstance(found, DenseIntOrFPElementsAttr):
+        numbers = {int(number) for number in found.get_values()}
+        return numbers.pop() if len(numbers) == 1 else 0
+    return int(found.value.data)
 
 
 def is_free(dump: Dump, operation: Operation) -> bool:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 from twill.emit.attributes import access_options, refused
+from twill.emit.dress import integers
+from twill.emit.dress.atomics import updated
+from twill.emit.dress.scans import combination, is_reverse, used_result
+from twill.emit.dress.texts import CLOSED, LOOSE, PLUS, Text, joined, number_text
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
 from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.kinds import PRODUCTS, combine_of
-from twill.frontends.ttgir.reader import integer, integers, name_of
+from twill.frontends.ttgir.reader import integer, name_of
+from twill.frontends.ttgir.reader import integers as numbers_of
+
+__all__ = ["CLOSED", "LOOSE", "PLUS", "Dress", "Gluon", "Text", "joined", "number_text"]
 
 BINARY = {
     **{f"arith.add{t}": "+" for t in "fi"},
     **{f"arith.sub{t}": "-" for t in "fi"},
     **{f"arith.mul{t}": "*" for t in "fi"},
-    **dict.fromkeys(("arith.divf", "tt.precise_divf"), "/"),
-    **dict.fromkeys(("arith.divsi", "arith.divui"), "//"),
-    **dict.fromkeys(("arith.remsi", "arith.remui"), "%"),
+    "arith.divf": "/",
+    "arith.divsi": "//",
+    "arith.remsi": "%",
     "arith.andi": "&",
     "arith.ori": "|",
     "arith.xori": "^",
@@ -41,30 +46,10 @@ CASTS = (
 SCALED = {0: "e4m3", 1: "e5m2"}  # elements of scaled products
 TF32 = 0  # of `inputPrecision`
 IMPRECISE = 1 << 30  # of `maxNumImpreciseAcc` where Triton is not told otherwise
+# Operations of two operands that take a number beside a tile.
+DIVISIONS = ("tt.approx_divf", "tt.precise_divf")
+MIXED = (*LARGER, *SMALLER, *DIVISIONS, "arith.select", "tt.mulhiui")
 FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
-
-
-CLOSED, TIMES, PLUS, LOOSE = range(4)  # how strongly an expression's last operator binds
-BINDING = {"*": TIMES, "/": TIMES, "//": TIMES, "%": TIMES, "+": PLUS, "-": PLUS}
-
-
-class Text(NamedTuple):
-    """An expression, and how strongly its last operator binds."""
-
-    text: str
-    binding: int = CLOSED
-
-    def __str__(self) -> str:
-        """Return the expression as an operand of anything."""
-        return self.text if self.binding == CLOSED else f"({self.text})"
-
-
-def joined(left: Text, sign: str, right: Text) -> Text:
-    """Return two expressions with an operator between, in brackets where they need some."""
-    binding = BINDING.get(sign, LOOSE)
-    first = left.text if left.binding <= binding < LOOSE else str(left)
-    second = right.text if right.binding < binding < LOOSE else str(right)
-    return Text(f"{first} {sign} {second}", binding)
 
 
 class Dress:
@@ -84,8 +69,10 @@ class Dress:
             If its kind has no template.
         """
         name = name_of(statement)
-        if name in BINARY or name in LARGER or name in SMALLER or name == "arith.select":
+        if name in BINARY or name in MIXED or integers.is_unsigned(self.source, statement):
             operands = self.plain(statement, operands)
+        if integers.is_unsigned(self.source, statement):
+            return self.unsigned(statement, operands)
         if name in BINARY:
             if BINARY[name] == "+" and "0" in (operands[0].text, operands[1].text):
                 return operands[operands[0].text == "0"]
@@ -94,8 +81,6 @@ class Dress:
             return self.cast(statement, operands[0])
         if name.startswith("math.") and name[5:] in FUNCTIONS:
             return self._function(statement, name[5:], operands[0])
-        if name == "tt.precise_sqrt":
-            return self._function(statement, "sqrt", operands[0])
         template: Callable[[Statement, list[Text]], Text] | None = getattr(
             self, f"_{name.replace('.', '_')}", None
         )
@@ -118,8 +103,12 @@ class Dress:
             return None
         return number_text(constant(owner, self.source.type_of(value).dtype))
 
+    def is_tile(self, value: SSAValue) -> bool:
+        """Return whether a value is a tile."""
+        return bool(self.source.type_of(value).shape)
+
     def _function(self, statement: Statement, name: str, operand: Text) -> Text:
-        if self.source.type_of(statement.results[0]).shape:
+        if self.is_tile(statement.results[0]):
             return self.call(name, operand.text)
         return self.of_number(name, operand)
 
@@ -135,6 +124,10 @@ class Dress:
         """Return a conversion of element types."""
         kind = dtype(self.source.type_of(statement.results[0]).dtype)
         return Text(f"{operand}.to({self.module}.{kind})")
+
+    def unsigned(self, statement: Statement, operands: list[Text]) -> Text:
+        """Return what is computed of integers without a sign."""
+        raise NotImplementedError
 
     def extreme(self, statement: Statement, operands: list[Text]) -> Text:
         """Return the larger or the smaller of two."""
@@ -185,6 +178,7 @@ class Gluon(Dress):
     def __init__(self, source: Source, layouts: Layouts) -> None:
         super().__init__(source)
         self.layouts = layouts
+        self.functions: dict[str, str] = {}  # of scans: their heads and bodies, and their names
 
     def layout_of(self, statement: Statement) -> str:
         """Return the layout of a statement's result."""
@@ -223,7 +217,7 @@ class Gluon(Dress):
         return self.call("arange", str(begin), str(end), self.layout_of(statement))
 
     def _tt_trans(self, statement: Statement, operands: list[Text]) -> Text:
-        order = integers(statement, "order")
+        order = numbers_of(statement, "order")
         turned = f"gl.permute({operands[0].text}, {order})"
         return self.call("convert_layout", turned, self.layout_of(statement))
 
@@ -247,6 +241,59 @@ class Gluon(Dress):
             )
         return self.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
 
+    def unsigned(self, statement: Statement, operands: list[Text]) -> Text:
+        """Return what is computed of integers without a sign, in the type that says so."""
+        value, result = statement.operands[0], statement.results[0]
+        bits, name = integers.bits_of(self.source, value), name_of(statement)
+        plain = integers.without_sign(operands, bits)
+        given = [
+            p or Text(f"gl.cast({o.text}, gl.uint{bits}, bitcast=True)")
+            for o, p in zip(operands, plain, strict=True)
+        ]
+        if name in integers.CASTS:
+            return self.cast(statement, given[0])
+        made = integers.computed(statement, given, self.module)
+        if name == "arith.cmpi":
+            return made
+        return Text(f"{made}.to(gl.{dtype(self.source.type_of(result).dtype)}, bitcast=True)")
+
+    def _tt_mulhiui(self, _: Statement, operands: list[Text]) -> Text:
+        return self.call("umulhi", *(o.text for o in operands))
+
+    def _tt_precise_divf(self, _: Statement, operands: list[Text]) -> Text:
+        return self.call("div_rn", *(o.text for o in operands))
+
+    def _tt_approx_divf(self, _: Statement, operands: list[Text]) -> Text:
+        return self.call("fdiv", *(o.text for o in operands), "approx=True")
+
+    def _tt_precise_sqrt(self, _: Statement, operands: list[Text]) -> Text:
+        return self.call("sqrt_rn", operands[0].text)
+
+    def _tt_scan(self, statement: Statement, operands: list[Text]) -> Text:
+        names, returned = combination(self, statement)
+        name = f"scan_step{len(self.functions) or ''}"
+        name = self.functions.setdefault(f"({names}):\n    return {returned}", name)
+        given = ", ".join(o.text for o in operands)
+        several = len(operands) > 1
+        call = self.call(
+            "associative_scan",
+            f"({given})" if several else given,
+            f"axis={integer(statement, 'axis') or 0}",
+            f"combine_fn={name}",
+            *(["reverse=True"] if is_reverse(statement) else []),
+        )
+        which = used_result(statement)
+        return Text(f"{call.text}[{which}]") if several else call
+
+    def scan_functions(self) -> list[str]:
+        """Return the functions of scans."""
+        made = (f"@gluon.jit\ndef {name}{text}" for text, name in self.functions.items())
+        return [line for text in made for line in (*text.split("\n"), "", "")]
+
+    def atomic(self, statement: Statement, operands: list[Text]) -> str:
+        """Return an atomic update through pointers."""
+        return updated(self.source, statement, operands)
+
     def load(self, statement: Statement, operands: list[Text]) -> str:
         """Return a load through pointers."""
         return f"gl.load({self._addressed(statement, operands)})"
@@ -262,7 +309,7 @@ class Gluon(Dress):
 
     @staticmethod
     def _addressed(statement: Statement, operands: list[Text]) -> str:
-        counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
+        counts = numbers_of(statement, "operandSegmentSizes") or [1, 0, 0]
         keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
         given = ", ".join(f"{k}{o.text}" for k, o in zip(keys, operands, strict=False))
         return given + access_options(statement)
@@ -303,81 +350,3 @@ class Gluon(Dress):
         given += [] if used == "True" else [f"use_acc={used}"]
         given += [f"mbarriers=[{', '.join(signals)}]"] if signals else []
         return f"{call}({', '.join(given)})"
-
-
-class Torch(Dress):
-    """Templates of PyTorch, for the reference; `exact` in that code says whether types round."""
-
-    module = "torch"
-
-    def cast(self, statement: Statement, operand: Text) -> Text:
-        """Return a conversion; the exact reference rounds nothing, and no numbers."""
-        kind = dtype(self.source.type_of(statement.results[0]).dtype)
-        if not self.source.type_of(statement.results[0]).shape:
-            return Text(f"int({operand.text})") if kind.startswith("int") else operand
-        if kind.startswith("int"):
-            return Text(f"{operand}.to(torch.{kind})")
-        return Text(f"rounded({operand.text}, torch.{kind}, exact)")
-
-    def of_number(self, function: str, operand: Text) -> Text:
-        """Return a function of a number, which PyTorch does not have."""
-        if function == "rsqrt":
-            return Text(f"1 / math.sqrt({operand.text})", TIMES)
-        return Text(f"math.{function}({operand.text})")
-
-    def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
-        kind = self.source.type_of(statement.results[0])
-        number = number_text(constant(statement, kind.dtype))
-        if not kind.shape:
-            return Text(number)
-        where = f"dtype={torch_type(kind.dtype)}, device=device"
-        return self.call("full", str(tuple(kind.shape)), number, where)
-
-    def extreme(self, statement: Statement, operands: list[Text]) -> Text:
-        """Return the larger or the smaller of two tiles, or of two numbers."""
-        if not self.source.type_of(statement.results[0]).shape:
-            which = "max" if name_of(statement) in LARGER else "min"
-            return Text(f"{which}({operands[0].text}, {operands[1].text})")
-        return super().extreme(statement, operands)
-
-    def _tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
-        return Text(f"program[{integer(statement, 'axis') or 0}]")
-
-    def _tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
-        return Text(f"grid[{integer(statement, 'axis') or 0}]")
-
-    def _tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
-        begin, end = integer(statement, "start") or 0, integer(statement, "end") or 0
-        return self.call("arange", str(begin), str(end), "device=device")
-
-    def _tt_trans(self, _: Statement, operands: list[Text]) -> Text:
-        return Text(f"{operands[0]}.T")
-
-    def _ttg_memdesc_trans(self, statement: Statement, operands: list[Text]) -> Text:
-        order = integers(statement, "order") or [1, 0]
-        return Text(f"{operands[0]}.{'T' if len(order) == 2 else f'permute({tuple(order)})'}")
-
-    def _ttg_memdesc_reshape(self, statement: Statement, operands: list[Text]) -> Text:
-        return Text(f"{operands[0]}.reshape({self.source.type_of(statement.results[0]).shape})")
-
-    def _ttg_convert_layout(self, _: Statement, operands: list[Text]) -> Text:
-        return operands[0]
-
-    def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
-        functions = {"max": "amax", "add": "sum", "min": "amin"}
-        function = functions[combine_of(statement) or ""]
-        return Text(f"{operands[0]}.{function}({integer(statement, 'axis') or 0})")
-
-
-def torch_type(name: str) -> str:
-    """Return an element type of PyTorch, floats in the width that the reference computes with."""
-    return f"torch.{dtype(name)}" if name.startswith("i") else "wide(exact)"
-
-
-def number_text(number: float) -> str:
-    """Return a number as Python writes it."""
-    if isinstance(number, bool | int):
-        return str(number)
-    if not math.isfinite(number):
-        return f'float("{number}")'
-    return repr(float(number))
