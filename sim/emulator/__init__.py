@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from twill.errors import InputError, TwillError
+from twill.sim.emulator import pytorch
 from twill.sim.emulator.faults import FaultError, Place
 from twill.sim.emulator.hosts import load, stand_ins
 from twill.sim.emulator.machine import Session
@@ -84,10 +85,13 @@ class Emulation:
         The kernel file.
     runs : tuple of Run
         For every trip count the one without a victim, then one for each victim.
+    host : str
+        Whose tensors arguments and references are: ``PyTorch`` or its ``stand-in``.
     """
 
     file: str
     runs: tuple[Run, ...]
+    host: str = "stand-in"
 
     @property
     def passed(self) -> bool:
@@ -104,6 +108,7 @@ def emulate(
     capability: tuple[int, int] = (9, 0),
     given: Mapping[str, Any] | None = None,
     arguments: str | Path | None = None,
+    real: bool | None = None,
 ) -> Emulation:
     """Execute the kernel of a file and compare what it writes with the file's reference.
 
@@ -125,6 +130,9 @@ def emulate(
         What ``make_arguments`` shall take instead of its own, by name.
     arguments : str or Path, optional
         Another file, whose ``make_arguments`` is used.
+    real : bool, optional
+        Whether arguments and references are tensors of PyTorch itself, or of its stand-in; without
+        it of PyTorch where that is installed.
 
     Raises
     ------
@@ -134,13 +142,15 @@ def emulate(
     """
     runs: list[Run] = []
     loaded = partial(_prepared, path, given or {}, arguments)
+    real = pytorch.installed() if real is None else real
+    options = {"seed": seed, "capability": capability, "real": real}
     try:
         with np.errstate(all="ignore"):  # as on the device, what is too large is infinite
-            for count in iterations or _trip_counts(path, capability):
-                first, session, expected = _first(loaded, count, seed, capability)
+            for count in iterations or _trip_counts(path, options):
+                first, session, expected = _first(loaded, count, options)
                 runs.append(first)
                 for victim in session.candidates if victims and first.passed else ():
-                    with stand_ins(victim=victim, seed=seed, capability=capability):
+                    with stand_ins(victim=victim, **options):
                         runs.append(_run(loaded(), Run(count, victim), seed, expected))
     except TwillError:
         raise
@@ -149,11 +159,11 @@ def emulate(
         line = f"line {where[-1].lineno}" if where else ""
         message = f"{type(error).__name__}: {error}"
         raise InputError(message, path=line, file=str(path)) from error
-    return Emulation(str(path), tuple(runs))
+    return Emulation(str(path), tuple(runs), "PyTorch" if real else "stand-in")
 
 
-def _trip_counts(path: str | Path, capability: tuple[int, int]) -> list[int]:
-    with stand_ins(capability=capability):
+def _trip_counts(path: str | Path, options: dict[str, Any]) -> list[int]:
+    with stand_ins(**options):
         config = getattr(_loaded(path), "CONFIG", None)
     least = int(getattr(config, "least_iterations", 1))
     return sorted({least, least + 1, least + 2, max(MANY, least)})
@@ -163,16 +173,17 @@ _References = dict[str, tuple[Any, Any]]
 
 
 def _first(
-    loaded: Callable[[], ModuleType], iterations: int, seed: int, capability: tuple[int, int]
+    loaded: Callable[[], ModuleType], iterations: int, options: dict[str, Any]
 ) -> tuple[Run, Session, _References]:
     """Return the run without a victim, what could be one, and the references."""
-    with stand_ins(seed=seed, capability=capability) as session:
+    seed = options["seed"]
+    with stand_ins(**options) as session:
         module = loaded()
         arguments, grid = module.make_arguments(iterations, seed)
         exact, alike = (module.reference(arguments, grid, exact) for exact in (True, False))
         expected = {name: (exact[name], alike[name]) for name in module.OUTPUTS}
         for name, (wanted, _) in expected.items():
-            if np.isnan(wanted.data.astype(np.float64)).any():
+            if np.isnan(pytorch.numbers_of(wanted)).any():
                 text = f"the reference of {name} has NaN: these arguments prove nothing"
                 raise InputError(text, path=f"{iterations} iterations")
         return _run(module, Run(iterations, None), seed, expected), session, expected
@@ -212,10 +223,10 @@ def _run(module: ModuleType, run: Run, seed: int, expected: _References) -> Run:
 
 
 def _difference(name: str, output: Any, exact: Any, alike: Any) -> Difference:
-    numbers = output.data.astype(np.float64)
+    numbers = pytorch.numbers_of(output)
     errors = []
     for reference in (exact, alike):
-        wanted = reference.data.astype(np.float64)
+        wanted = pytorch.numbers_of(reference)
         if wanted.shape != numbers.shape:
             shapes = f"{list(numbers.shape)}, and its reference {list(wanted.shape)}"
             raise InputError(f"the output {name} is of shape {shapes}")

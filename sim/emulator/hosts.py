@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from twill.errors import InputError
-from twill.sim.emulator import barriers, float2, language, products, tensors, transfers
+from twill.sim.emulator import (
+    barriers,
+    float2,
+    language,
+    products,
+    pytorch,
+    tensors,
+    transfers,
+)
 from twill.sim.emulator.accesses import Actor
 from twill.sim.emulator.kernels import GLUON, aggregate, jit
 from twill.sim.emulator.layouts import (
@@ -94,8 +102,11 @@ def _device() -> dict[str, dict[str, Any]]:
     }
 
 
-def _host(session: Session) -> dict[str, dict[str, Any]]:
-    """Return what kernel files import for hosts, by module."""
+def _host(session: Session, *, real: bool) -> dict[str, dict[str, Any] | ModuleType]:
+    """Return what kernel files import for hosts, by module.
+
+    `real`: whether PyTorch itself.
+    """
     target = SimpleNamespace(backend="cuda", arch="{}{}".format(*session.capability))
     active = SimpleNamespace(get_current_target=lambda: target)
     cuda = SimpleNamespace(
@@ -115,10 +126,13 @@ def _host(session: Session) -> dict[str, dict[str, Any]]:
         "set_allocator": lambda _: None,
     }
     descriptor = {"TensorDescriptor": transfers.TensorDescriptor}
-    return {
-        "pytest": {name: _Accepted() for name in ("mark", "skip", "fixture")},
+    torch: dict[str, dict[str, Any] | ModuleType] = {
         "torch": {**tensors.OFFERED, "cuda": cuda, "nn": _Accepted()},
         "torch.testing": {"assert_close": _assert_close},
+    }
+    return {
+        **({"torch": pytorch.stood_in(cuda)} if real else torch),
+        "pytest": {name: _Accepted() for name in ("mark", "skip", "fixture")},
         "triton": triton,
         "triton.testing": {name: _Accepted() for name in ("Benchmark", "perf_report", "do_bench")},
         "triton.experimental.gluon.nvidia": {},
@@ -127,10 +141,11 @@ def _host(session: Session) -> dict[str, dict[str, Any]]:
     }
 
 
-def _stand_ins(session: Session) -> dict[str, ModuleType]:
+def _stand_ins(session: Session, *, real: bool) -> dict[str, ModuleType]:
     """Return the modules that kernel files import, by name."""
     modules = {
-        name: _module(name, offered) for name, offered in (_host(session) | _device()).items()
+        name: offered if isinstance(offered, ModuleType) else _module(name, offered)
+        for name, offered in (_host(session, real=real) | _device()).items()
     }
     for name, module in modules.items():
         parent, _, last = name.rpartition(".")
@@ -153,7 +168,11 @@ class _TensorMemoryType:
 
 @contextlib.contextmanager
 def stand_ins(
-    *, victim: str | None = None, seed: int = 0, capability: tuple[int, int] = (9, 0)
+    *,
+    victim: str | None = None,
+    seed: int = 0,
+    capability: tuple[int, int] = (9, 0),
+    real: bool = False,
 ) -> Iterator[Session]:
     """Let kernel files be loaded and their kernels be launched.
 
@@ -166,6 +185,8 @@ def stand_ins(
         Of the order in which everything else goes on.
     capability : tuple of int, optional
         The compute capability that files are told of.
+    real : bool, optional
+        Whether the host's tensors are those of PyTorch itself, which is imported then.
 
     Yields
     ------
@@ -177,23 +198,27 @@ def stand_ins(
     FaultError
         From launches of kernels that break a rule.
     """
-    session = Session(victim, seed, capability)
-    modules = _stand_ins(session)
-    roots = {name.split(".")[0] for name in modules}
+    session = Session(victim, seed, capability, shared=pytorch.Shared())
+    modules = _stand_ins(session, real=real)
+    names = [*modules] if not real else [name for name in modules if name != "torch"]
+    roots = {name.split(".")[0] for name in names}
     hidden = {name: module for name, module in sys.modules.items() if name.split(".")[0] in roots}
-    before = running.session
+    before, own = running.session, sys.modules.get("torch")
     for name in hidden:
         del sys.modules[name]
     sys.modules.update(modules)
     running.session = session
     tensors.OFFERED["manual_seed"](seed)
     try:
-        yield session
+        with pytorch.on_the_host(seed) if real else contextlib.nullcontext():
+            yield session
     finally:
         running.session = before
         for name in [name for name in sys.modules if name.split(".")[0] in roots]:
             del sys.modules[name]
         sys.modules.update(hidden)
+        if own is not None:
+            sys.modules["torch"] = own
 
 
 class _Current(SourceFileLoader):

@@ -12,6 +12,7 @@ from typing import Any
 from twill.errors import InputError
 from twill.sim.emulator.language import BUILTINS, OFFERED, Constexpr, Pointer
 from twill.sim.emulator.machine import Machine, running
+from twill.sim.emulator.pytorch import array_of
 from twill.sim.emulator.values import FLOAT32, INT32, Array, of_number
 
 
@@ -61,6 +62,7 @@ class Kernel:
         session = running.session
         if session is None:
             raise InputError("a kernel is launched outside of stand_ins()")
+        session.shared.begin()
         for z, y, x in itertools.product(*(range(n) for n in reversed(programs))):
             running.machine = Machine(session, (x, y, z), programs)
             try:
@@ -68,6 +70,7 @@ class Kernel:
                 running.machine.run(self.function.__name__, call)
             finally:
                 running.machine = None
+        session.shared.end()
 
 
 def _is_constant(parameter: inspect.Parameter) -> bool:
@@ -77,6 +80,7 @@ def _is_constant(parameter: inspect.Parameter) -> bool:
 
 def argument(value: Any) -> Any:
     """Return what a kernel gets of an argument of its host."""
+    value = array_of(value)
     if isinstance(value, Array):
         return Pointer(value, Array(0, INT32))
     if isinstance(value, tuple):

@@ -33,12 +33,15 @@ class Session:
         The compute capability that the host is told of.
     candidates : dict
         What can be a victim, as met so far; the values mean nothing.
+    shared : object
+        What kernels were given for the host's tensors.
     """
 
     victim: str | None = None
     seed: int = 0
     capability: tuple[int, int] = (9, 0)
     candidates: dict[str, None] = field(default_factory=dict)
+    shared: Any = None
 
 
 @dataclass(eq=False)

@@ -12,6 +12,7 @@ from twill.sim.emulator.barriers import Barrier
 from twill.sim.emulator.language import Pointer
 from twill.sim.emulator.machine import machine
 from twill.sim.emulator.memory import Memory
+from twill.sim.emulator.pytorch import array_of
 from twill.sim.emulator.values import INT32, Array, DType, Numbers
 
 ALIGNMENT = 16
@@ -47,6 +48,7 @@ class TensorDescriptor:
         layout: object = None,
         padding: str = "zero",
     ) -> None:
+        base = array_of(base)
         sizes, steps = [int(n) for n in shape], [int(n) for n in strides]
         self.block_shape = [int(n) for n in block_shape]
         self.base, self.layout, self.padding = base, layout, padding

@@ -33,7 +33,7 @@ CALLS = {
 }
 """Gluon's functions."""
 OPERATIONS = {
-    PRODUCT: r"HGMMA",
+    PRODUCT: r"[HIQ]GMMA",
     PRODUCT_WAIT: r"WARPGROUP\.DEPBAR",
     TENSOR_PRODUCT: r"UTC\w*MMA|UTCCP",
     COMMIT: r"UTCBAR",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 PIPES = {
-    "tensor": r"HGMMA|[HIQD]MMA|UTC\w*MMA|UTCCP",
+    "tensor": r"[HIQ]GMMA|[HIQD]MMA|UTC\w*MMA|UTCCP",
     "fma": r"FFMA2?|FMUL2?|FADD2?|FSWZADD|HFMA2|HADD2|HMUL2",
     "alu": r"FMNMX3?|HMNMX2|F2FP|FSEL|FSETP|FSET",
     "mufu": r"MUFU",
@@ -42,7 +42,7 @@ _TARGET = re.compile(r"`\((\.L\w+)\)")
 _TARGETS = re.compile(r'BRANCH_TARGETS ([^"]+)"')
 _REGISTER = re.compile(r"\bR(\d+)(\.64)?\b")
 _ADDRESS = re.compile(r"\[[^\]]*\]")
-_PRODUCT = re.compile(r"HGMMA\.(?:SP\.)?64x(\d+)x\d+\.F(32|16)")
+_PRODUCT = re.compile(r"[HIQ]GMMA\.(?:SP\.)?64x(\d+)x\d+\.(?:F(32|16))?")
 _TENSOR_MEMORY = re.compile(r"(?:LDTM|STTM)(?:\.16dp(\d+)bit)?\S*?\.x(\d+)")
 _TWO = re.compile(r"F(?:FMA|ADD|MUL)2\b|\S+\.(?:64|WIDE)\b")
 _FOUR = re.compile(r"\S+\.(?:128|M88\.4|MT88\.4)\b")
@@ -90,7 +90,7 @@ class Instruction:
     def _widths(self) -> tuple[int, int]:
         """Registers of its first operand in registers, and of each other one."""
         if product := _PRODUCT.match(self.operation):
-            return int(product[1]) * int(product[2]) // 64, 4
+            return int(product[1]) * int(product[2] or 32) // 64, 4
         if memory := _TENSOR_MEMORY.match(self.operation):
             return (int(memory[1] or 32) + 32) // 64 * int(memory[2]), 1
         width = 4 if _FOUR.match(self.operation) else 2 if _TWO.match(self.operation) else 1
@@ -226,7 +226,7 @@ def _placed(code: list[Instruction], starts: dict[str, int]) -> list[Instruction
     for i, instruction in enumerate(code):
         if instruction.operation == "WARPGROUP.ARRIVE":
             fence = instruction.lines
-        elif instruction.operation.startswith("HGMMA") and fence:
+        elif instruction.operation.startswith(("HGMMA", "IGMMA", "QGMMA")) and fence:
             placed[i] = replace(instruction, lines=fence)
         elif instruction.operation.startswith(ATTEMPT):
             again = _attempted_again(code, starts, i)

@@ -62,6 +62,7 @@ class Emulated(Document):
 
     schema_name: Literal["twill.emulation"] = Field(alias="schema")
     file: str
+    host: str
     passed: bool
     limit: float
     runs: tuple[EmulatedRun, ...]

@@ -14,6 +14,7 @@ def emulation_data(found: Emulation) -> dict[str, Any]:
     """Return an emulation as data."""
     return {
         "file": found.file,
+        "host": found.host,
         "passed": found.passed,
         "limit": LARGEST_ERROR,
         "runs": [

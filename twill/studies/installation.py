@@ -96,7 +96,8 @@ def installation() -> list[Installed]:
     ]
     run = "run-kernel without --emulate"
     torch = "see https://pytorch.org/get-started/locally"
-    found.append(_package("torch", "torch", run, required=False, remedy=torch))
+    needed = f"{run}; references of emulated kernels, which have a stand-in without it"
+    found.append(_package("torch", "torch", needed, required=False, remedy=torch))
     return [*found, _engine(), _gpu(run)]
 
 

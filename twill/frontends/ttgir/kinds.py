@@ -92,6 +92,7 @@ ELEMENTWISE = frozenset(_EACH_ELEMENT)
 KINDS = {name: known.kind for name, known in KNOWN.items()} | {
     name: kind for kind, names in _EACH_ELEMENT.items() for name in names.split()
 }
+SUMS = ("arith.addf", "arith.subf")  # which are fused with a product
 INTEGER_DIVISIONS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui")
 # Operations by which a reduction is known to combine two elements.
 COMBINES = (
@@ -141,12 +142,20 @@ def combine_of(operation: Operation) -> str | None:
 
 
 def scan_facts(dump: Dump, operation: Operation) -> dict[str, int]:
-    """Return what a scan combines, in how many operations, and how many elements lie in a row."""
+    """Return what a scan combines, in how many instructions, and how many elements lie in a row."""
     kind, axis = dump.type_of(operation.operands[0]), integer(operation, "axis") or 0
     *inner, _ = operation.regions[0].blocks[0].ops
     run = 1 if kind.layout is None else run_length(kind.layout, axis)
-    values = len(operation.operands)
-    return {"values": values, "arithmetic": len(inner), "run": min(run, kind.shape[axis])}
+    fused = sum(name_of(o) in SUMS and any(map(_is_product, o.operands)) for o in inner)
+    return {
+        "values": len(operation.operands),
+        "arithmetic": len(inner) - fused,
+        "run": min(run, kind.shape[axis]),
+    }
+
+
+def _is_product(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and name_of(value.owner) == "arith.mulf"
 
 
 def divisor(operation: Operation) -> int:
