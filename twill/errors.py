@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from twill.names import MOST_LABEL, elided, one_line
 
@@ -86,8 +86,16 @@ class InputError(TwillError):
         return InputError(self.message, path=self.path, file=self.file or file)
 
 
+EXTRA = "pip install '.[{}]' in a clone of Twill"  # which no package index has
+
+
 class MissingLibraryError(TwillError):
     """A solver or an optional package that is not installed, with what to install."""
+
+    @classmethod
+    def of_extra(cls, library: str, extra: str) -> Self:
+        """Return the error that a library of an extra is not installed."""
+        return cls(f"{library} is not installed; install it with: {EXTRA.format(extra)}")
 
 
 class SolverError(TwillError):

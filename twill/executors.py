@@ -135,9 +135,7 @@ def cluster(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingLibraryError(
-            "Dask is not installed; install it with: pip install 'twill-gpu[cluster]'"
-        ) from None
+        raise MissingLibraryError.of_extra("Dask", "cluster") from None
     named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
         client = Client(**named, timeout="10s")

@@ -63,5 +63,5 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     done = in_process(*TWILL, "calibrate", "--from-cubin", "hopper_h100")
     assert done.returncode == 2
-    assert "pip install 'twill-gpu[triton]'" in done.stderr
+    assert "pip install '.[triton]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -123,7 +123,7 @@ def test_triton_schedules_hopper_in_two_stages_apart() -> None:
 
 def test_without_triton_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton", None)
-    with pytest.raises(twill.TwillError, match=r"pip install 'twill-gpu\[triton\]'"):
+    with pytest.raises(twill.TwillError, match=r"pip install '\.\[triton\]'"):
         dump_kernel("kernel.py:kernel", {}, 90)
 
 

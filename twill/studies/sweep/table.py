@@ -126,9 +126,7 @@ def check_parquet() -> None:
         If it is.
     """
     if importlib.util.find_spec("pyarrow") is None:
-        raise MissingLibraryError(
-            "Parquet needs pyarrow; install it with: pip install 'twill-gpu[parquet]'"
-        )
+        raise MissingLibraryError.of_extra("pyarrow, which writes Parquet,", "parquet")
 
 
 def points_table(
