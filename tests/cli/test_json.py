@@ -29,7 +29,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         (*PAPER, "--robust", "fixed:9"): "schedule-summary",
         (*PAPER, "--effort", "quick"): "schedule-summary",
         ("gemm_hopper", "-m", "hopper_h100"): "refusal",
-        ("gemm_hopper", "-m", "hopper_h100", "--suggest"): "refusal",
+        ("gemm_hopper", "-m", "hopper_h100", "--no-suggest"): "refusal",
         ("attention_backward_hopper", "-m", "hopper_h100", "--timeout", "0.001"): "refusal",
     },
     "polish": {("s.json", "--simulations", "8"): "polished"},

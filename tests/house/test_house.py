@@ -189,7 +189,9 @@ def test_what_is_told_to_install_can_be_installed() -> None:
     needed = {re.split(r"[><=]", one)[0] for one in project["dependencies"]}
     extras = {f"'.[{name}]'" for name in project["optional-dependencies"]}
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    said = re.compile(r"pip install((?: +(?:--?[\w-]+|'\.\[[^\]]*\]'|'?[\w.{}-]+(?:\[[^\]]*\]'?)?))+)")
+    said = re.compile(
+        r"pip install((?: +(?:--?[\w-]+|'\.\[[^\]]*\]'|'?[\w.{}-]+(?:\[[^\]]*\]'?)?))+)"
+    )
     known = {".", "{}", "'.[{}]'", *needed, *extras}
     found = 0
     for file in [*sources("twill"), *sources("sim"), *pages]:

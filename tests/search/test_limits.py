@@ -296,11 +296,13 @@ def too_wide(tmp_path: Path) -> Path:
 def test_a_refusal_is_data_with_json_and_a_line_without(too_wide: Path) -> None:
     command = ("schedule", "loop.json", "-m", "machine.json", "--limit", "registers=100")
     done = call(*command, folder=too_wide)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        1,
+        "it has a schedule with no --limit, of 1 cycles an iteration or more",
+    )
     assert done.stderr == (
         "twill: small: the result of a needs 200 registers per thread; small has 100 of which 0 "
-        "are reserved; smaller tiles and sub-tiles need fewer (twill schedule --suggest tries "
-        "some), and so do more warps (twill loop dump --warps)\n"
+        "are reserved\n"
     )
     done = call(*command, "--json", folder=too_wide)
     assert (done.returncode, done.stderr) == (1, "")

@@ -12,13 +12,6 @@ from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import ProblemOperation
 
-# What helps, and who does it.
-LESS_MEMORY = "smaller tiles need less (twill schedule --suggest tries some)"
-FEWER_REGISTERS = (
-    "smaller tiles and sub-tiles need fewer (twill schedule --suggest tries some), and so do more "
-    "warps (twill loop dump --warps)"
-)
-
 
 def refuse_infeasible(problem: Problem, groups: Sequence[WarpGroup]) -> None:
     """Refuse a problem that no interval can make feasible.
@@ -54,7 +47,7 @@ def _refuse_registers(problem: Problem) -> None:
             raise RefusedError(
                 f"{problem.loop.name}: the result of {operation.name} needs {needed} "
                 f"registers per thread; {problem.machine.name} has {most} of which "
-                f"{file.reserve} are reserved; {FEWER_REGISTERS}",
+                f"{file.reserve} are reserved",
                 Refusal(
                     families=("registers",),
                     value=operation.name,
@@ -73,7 +66,7 @@ def _refuse_memory(problem: Problem) -> None:
             raise RefusedError(
                 f"{problem.loop.name}: values that live through the whole loop "
                 f"need {problem.amount(memory, problem.fixed[memory])} of {memory}; {name} has "
-                f"{problem.amount(memory, capacity)}; {LESS_MEMORY}",
+                f"{problem.amount(memory, capacity)}",
                 lack(memory, None, problem.fixed[memory], capacity),
             )
         for operation in problem.operations:
@@ -81,8 +74,7 @@ def _refuse_memory(problem: Problem) -> None:
                 raise RefusedError(
                     f"{problem.loop.name}: the result of {operation.name} needs "
                     f"{problem.amount(memory, operation.footprint)} of {memory}; {name} has "
-                    f"{problem.amount(memory, room)} left beside what lives through the whole loop"
-                    f"; {LESS_MEMORY}",
+                    f"{problem.amount(memory, room)} left beside what lives through the whole loop",
                     lack(memory, operation.name, operation.footprint, room),
                 )
 
@@ -135,13 +127,12 @@ def no_schedule(
         lacking = _widest_values(problem, groups)
         advice = (
             f"; the widest values are {lacking.value} {lacking.unit}, a group has at most "
-            f"{lacking.limit:g} for values: {FEWER_REGISTERS}"
+            f"{lacking.limit:g} for values"
         )
     elif "memory" in families and any(o.footprint for o in problem.operations):
         lacking = _largest_values(problem)
         advice = (
-            f"; the largest values are {lacking.value} {lacking.unit}, of {lacking.limit:g} there: "
-            f"{LESS_MEMORY}"
+            f"; the largest values are {lacking.value} {lacking.unit}, of {lacking.limit:g} there"
         )
     return RefusedError(
         f"{problem.loop.name}: no schedule of at most {stages} stages even at an interval of "

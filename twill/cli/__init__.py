@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -22,7 +22,7 @@ from twill.files import STANDARD_OUTPUT
 if TYPE_CHECKING:
     from twill.artifacts.base import Artifact
     from twill.sim.engine import Conditions
-    from twill.studies.suggest import Suggestion
+    from twill.studies.suggest import Suggestions
 
 MOST_JOBS = 256
 USUAL_JOBS = 4  # that simulate, at most: of the chains of a search two are left in the end
@@ -196,7 +196,7 @@ def json_text(schema: str, data: Mapping[str, Any]) -> str:
 
 @contextlib.contextmanager
 def refusals(
-    *, as_json: bool, suggested: Callable[[], Sequence[Suggestion]] | None = None
+    *, as_json: bool, suggested: Callable[[], Suggestions] | None = None
 ) -> Iterator[None]:
     """End in the exit status of a refusal: print it as data, if JSON was asked for, and what helps.
 
@@ -209,13 +209,14 @@ def refusals(
             raise
         found = None if suggested is None else suggested()
         if as_json:
-            helps = {} if found is None else {"suggestions": [asdict(one) for one in found]}
-            print_json("refusal", {"refused": error.data, **helps})
-        else:
+            helps = {} if found is None else asdict(found)
+            told = {"suggestions": helps.get("found", []), "tried": helps.get("tried", [])}
+            print_json("refusal", {"refused": error.data, **told})
+        elif found is not None:
             from twill.studies.suggest import print_suggestions
 
             note(f"twill: {error}")
-            print_suggestions(found or ())
+            print_suggestions(found)
         raise typer.Exit(error.exit_status) from None
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from twill.search.scheduler import Solved
     from twill.sim.engine import Conditions
     from twill.studies.robust import Choice
-    from twill.studies.suggest import Suggestion
+    from twill.studies.suggest import Suggestions
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
 RulesName = StrEnum("RulesName", {"issue": "issue", "paper": "paper"})
@@ -109,6 +109,12 @@ class Question:
             if value and name != "seed" and value != getattr(usual, name)
         ]
 
+    @property
+    def wishes(self) -> list[str]:
+        """Options that were given and that leave fewer schedules."""
+        restricting = ("most_stages", "limit", "pin", "order")
+        return [f"--{n.replace('_', '-')}" for n in restricting if getattr(self, n)]
+
     def request(self, loop: Loop, machine: Machine) -> Request:
         """Return all that is asked; warn of a loop that is for another architecture."""
         from twill.search.request import Request
@@ -157,9 +163,12 @@ class Effort:
         ),
     ] = False
     suggest: Annotated[
-        bool,
-        Option("--suggest", help="Where there is no schedule, try sub-tiles and smaller tiles."),
-    ] = False
+        bool | None,
+        Option(
+            help="Where there is no schedule, try other warps, sub-tiles and smaller tiles.",
+            show_default="suggest, without --timeout",
+        ),
+    ] = None
 
     def solver(self, report: Report) -> Callable[[Request], Solved]:
         """Return who answers requests."""
@@ -173,13 +182,15 @@ class Effort:
         log = note if self.verbose else silent
         return partial(within, timeout=self.timeout, report=report, log=log, cache=cache)
 
-    def suggestions(self, loop: str, machine: str) -> Callable[[], Sequence[Suggestion]] | None:
+    def suggestions(
+        self, loop: str, machine: str, question: Question
+    ) -> Callable[[], Suggestions] | None:
         """Return who finds what gives a refused loop a schedule, None if that is not asked for."""
-        if not self.suggest:
+        if self.suggest is False or (self.suggest is None and self.timeout is not None):
             return None
         from twill.studies.suggest import suggested
 
-        return partial(suggested, loop, machine)
+        return partial(suggested, loop, machine, question.wishes)
 
 
 @dataclass(frozen=True)
@@ -257,7 +268,7 @@ def schedule(
 
     choice, polished = None, None
     stopped: KeyboardInterrupt | None = None
-    suggested = effort.suggestions(loop, machine)
+    suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
     with told, progress(f"scheduling {loop}") as report:
         conditions = _conditions(polishing.conditions)

@@ -21,7 +21,7 @@ from twill.files import write_whole
 from twill.names import elided, one_line
 
 LONGEST_REASON = 300
-WARPS = 4  # of the default partition
+WARPS = 4  # of the default partition, where the file has no `CONFIG` that says so
 ALIGNED = ":16"  # behind the type of an integer that 16 divides
 HOST = ("torch", "pytest")  # what a kernel file may import and compiling needs not
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
@@ -73,7 +73,8 @@ def _of_module(module: ModuleType, architecture: int) -> Any:
         if kind.startswith("*") or kind.endswith(ALIGNED)
     }
     source = runtime.GluonASTSource(getattr(module, module.KERNEL), signature, {}, aligned)
-    return triton.compile(source, target=target, options={"num_warps": WARPS})
+    warps = getattr(getattr(module, "CONFIG", None), "num_warps", WARPS)
+    return triton.compile(source, target=target, options={"num_warps": warps})
 
 
 def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:

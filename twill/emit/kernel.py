@@ -119,9 +119,9 @@ class _Kernel:
         functions = {g.name: self._role(g.name, roles[g.name]) for g in groups}
         if EPILOGUE in self.epilogue.plan.effects:
             functions[EPILOGUE] = self._role(EPILOGUE, None)
+        reference = self.reference.lines()
         partitions = self._partitions(groups, functions)
         entry = self._entry(partitions)
-        reference = self.reference.lines()
         used = "\n".join([*("\n".join(f) for f in functions.values()), *entry, *reference])
         sections = [
             self._head(used),
@@ -132,7 +132,7 @@ class _Kernel:
             *(line for name, lines in functions.items() for line in self._function(name, lines)),
             *self._function(self.kernel_name, entry, arguments=self._kernel_arguments),
             _section("Entry point"),
-            *host.entry_point(self),
+            *host.entry_point(self, partitions[0][1]),
             _section("Reference"),
             *host.reference(self, reference),
             _section("Tests"),
@@ -248,12 +248,12 @@ class _Kernel:
             found.insert(0, (EPILOGUE, DEFAULT_WARPS, LEAST_REGISTERS))
         first = next((p for p in found if p[0] == EPILOGUE), None)
         if first is None:
-            wide = [p for p in found if p[1] == DEFAULT_WARPS]
-            first = max(wide, key=lambda p: p[2], default=None)
+            wide = [p for p in found if p[1] >= DEFAULT_WARPS]
+            first = max(wide, key=lambda p: p[1:], default=None)
         if first is None:
             raise RefusedError(
-                "no group has four warps, which the default partition has: dump the kernel for "
-                "four (twill loop dump --warps 4)"
+                "the kernel stores nothing after its loop, so that the default partition, which "
+                "has four warps or more, would have nothing to do"
             )
         return [first, *(p for p in found if p is not first)]
 

@@ -47,11 +47,12 @@ class Suggested(Part):
 
 
 class Refusal(Document):
-    """``twill schedule --json`` where there is no schedule; `suggestions` with ``--suggest``."""
+    """``twill schedule --json`` where there is no schedule; what was `tried` and what helps."""
 
     schema_name: Literal["twill.refusal"] = Field(alias="schema")
     refused: Refused
     suggestions: tuple[Suggested, ...] = ()
+    tried: tuple[str, ...] = ()
 
 
 class GroupSummary(Part):

@@ -109,7 +109,9 @@ def _engine() -> Installed:
         required=False,
         version=importlib.metadata.version("twill-gpu") if compiled else "",
         needed_for="simulations, hence polishing, in less than a third of the time",
-        remedy="" if compiled else "a C compiler, and pip install . in a clone of Twill, without -e",
+        remedy=""
+        if compiled
+        else "a C compiler, and pip install . in a clone of Twill, without -e",
     )
 
 

@@ -141,8 +141,11 @@ def scaled(tile, scales, exact):
 '''
 
 
-def entry_point(kernel: _Kernel) -> list[str]:
-    """Return the constants that describe the kernel and the function that launches it."""
+def entry_point(kernel: _Kernel, warps: int) -> list[str]:
+    """Return the constants that describe the kernel and the function that launches it.
+
+    `warps`: of the default partition.
+    """
     parameters = kernel.memories.parameters
     kinds = {}
     for p in parameters:
@@ -174,7 +177,7 @@ def entry_point(kernel: _Kernel) -> list[str]:
         "class KernelConfig:",
         f'{INDENT}"""What the kernel was made for; other values need another schedule."""',
         "",
-        f"{INDENT}num_warps: int = 4  # of the default partition",
+        f"{INDENT}num_warps: int = {warps}  # of the default partition",
         f"{INDENT}least_iterations: int = {least_iterations(kernel)}",
         f"{INDENT}simulated_cycles: float | None = {simulated}  # of an iteration of the loop",
         "",

@@ -283,8 +283,8 @@ def _problem(operation: Operation, products: Products) -> str | None:
         multiples = " or ".join(str(height * groups) for height in allowed)
         if groups == 1:
             return f"rows must be a multiple of {multiples}"
-        fewer = f"{min(allowed)} for {together}: twill loop dump --warps {together}"
-        return f"rows must be a multiple of {multiples} for {operation.warps} warps ({fewer})"
+        fewer = f" ({min(allowed)} for {together})" if rows % min(allowed) == 0 else ""
+        return f"rows must be a multiple of {multiples} for {operation.warps} warps{fewer}"
     step, most = products.column_step, products.most_columns
     if columns % step or columns > most:
         return f"columns must be a multiple of {step} and at most {most}"
