@@ -11,14 +11,19 @@ if __name__ != "twill.sim":
     raise ImportError("the simulator is twill.sim; import it under that name")
 
 if TYPE_CHECKING:
-    from twill.sim.execute import Run, run
+    from twill.interface import run
+    from twill.sim.execute import Run
 
 __all__ = ["Run", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from twill.sim import execute
+    if name == "Run":
+        from twill.sim.execute import Run
 
-        return getattr(execute, name)
+        return Run
+    if name == "run":
+        from twill.interface import run
+
+        return run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

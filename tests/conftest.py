@@ -14,6 +14,7 @@ import pytest
 import twill
 from twill.search.cache import FOLDER_VARIABLE, Cache
 from twill.search.request import Request
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 
 
@@ -94,7 +95,7 @@ def attention() -> twill.Loop:
 
 @pytest.fixture(scope="session")
 def paper_schedule(paper_loop: twill.Loop, paper_machine: twill.Machine) -> twill.Schedule:
-    return twill.schedule(paper_loop, paper_machine)
+    return static_schedule(paper_loop, paper_machine)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,10 @@ True
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+from twill import called
 
 if TYPE_CHECKING:
     from twill import sim
@@ -25,9 +28,17 @@ if TYPE_CHECKING:
     from twill.frontends import load_loop
     from twill.frontends.builder import LoopBuilder
     from twill.frontends.schedules import load_schedule
-    from twill.frontends.subtiling import subtile
-    from twill.search.scheduler import schedule
-    from twill.verification import Verdict, verify
+    from twill.interface import (
+        annotate,
+        compare,
+        emit,
+        explain,
+        polish,
+        schedule,
+        subtile,
+        verify,
+    )
+    from twill.verification import Verdict
 
 _HOMES = {
     "InputError": "twill.errors",
@@ -38,12 +49,16 @@ _HOMES = {
     "Schedule": "twill.artifacts.schedule",
     "TwillError": "twill.errors",
     "Verdict": "twill.verification",
+    "annotate": "twill.interface",
+    "compare": "twill.interface",
     "load_loop": "twill.frontends",
     "load_schedule": "twill.frontends.schedules",
-    "schedule": "twill.search.scheduler",
-    "subtile": "twill.frontends.subtiling",
-    "verify": "twill.verification",
+    "schedule": "twill.interface",
+    "subtile": "twill.interface",
+    "verify": "twill.interface",
 }
+_ROOMS = (*called.ROOMS, "sim")
+sys.modules[__name__].__class__ = called.House
 
 __all__ = [
     "InputError",
@@ -54,8 +69,13 @@ __all__ = [
     "Schedule",
     "TwillError",
     "Verdict",
+    "annotate",
+    "compare",
+    "emit",
+    "explain",
     "load_loop",
     "load_schedule",
+    "polish",
     "schedule",
     "sim",
     "subtile",
@@ -65,8 +85,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the public names on first use, so that ``twill --help`` need not."""
-    if name == "sim":
-        return importlib.import_module("twill.sim")
+    if name in _ROOMS:
+        return importlib.import_module(f"twill.{name}")
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("twill-gpu")
     if name in _HOMES:

@@ -18,6 +18,7 @@ from twill.artifacts.machine import Machine
 from twill.errors import InputError
 from twill.frontends.builder import LoopBuilder
 from twill.names import MOST_NAME, cell, elided, one_line, visible, wrong
+from twill.search.scheduler import schedule as static_schedule
 
 SIM = ("python", "-m", "twill.sim")
 PAPER = ("-m", "paper_example")
@@ -49,7 +50,7 @@ def scheduled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     folder = tmp_path_factory.mktemp(request.param)
     loop = renamed(NAMES[request.param])
     loop.save(folder / "loop.json")
-    twill.schedule(loop, Machine.named("paper_example")).save(folder / "s.json")
+    static_schedule(loop, Machine.named("paper_example")).save(folder / "s.json")
     return folder
 
 
@@ -139,7 +140,7 @@ def test_what_cannot_be_shown_is_no_name(name: str, tmp_path: Path) -> None:
     machine = Machine.named("paper_example").to_json().replace('"TC"', json.dumps(name))
     with pytest.raises(InputError):
         Machine.from_json(machine)
-    solve = partial(twill.schedule, twill.load_loop("paper_example"))
+    solve = partial(static_schedule, twill.load_loop("paper_example"))
     with pytest.raises(InputError, match=r"^pin: a name has"):
         solve(Machine.named("paper_example"), pins={"S": name})
     with pytest.raises(InputError, match="a name has"):
@@ -154,7 +155,7 @@ def test_free_text_is_shown_so_that_it_can_be_seen(tmp_path: Path) -> None:
     operations = (first.model_copy(update={"location": text}), *rest)
     hostile = loop.model_copy(update={"description": text, "operations": operations})
     hostile.save(tmp_path / "loop.json")
-    made = twill.schedule(hostile, Machine.named("paper_example"))
+    made = static_schedule(hostile, Machine.named("paper_example"))
     made.model_copy(update={"description": text}).save(tmp_path / "s.json")
     call(tmp_path, "twill", "loop", "show", "loop.json")
     for form in SHOWN:

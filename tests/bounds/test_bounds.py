@@ -18,6 +18,7 @@ from twill.bounds import (
 )
 from twill.problem import build_problem
 from twill.problem.groups import available_groups
+from twill.search.scheduler import schedule as static_schedule
 
 
 def test_attention_is_bound_by_the_tensor_core(
@@ -52,7 +53,7 @@ def test_resource_bound(capacity: int, reservations: list[tuple[int, int]], expe
 def test_the_verifier_agrees_that_shares_beside_a_large_one_have_to_wait() -> None:
     # By area 13 cycles would do.
     operations = [op("a", "U", 10, count=6), op("b", "U", 5, count=4), op("c", "U", 5, count=4)]
-    schedule = twill.schedule(small_loop(operations), small_machine({"U": 8}))
+    schedule = static_schedule(small_loop(operations), small_machine({"U": 8}))
     assert schedule.proof is not None
     assert (schedule.proof.bound.reason, schedule.proof.bound.value) == ("ResMII", 15)
     assert twill.verify(schedule).violations == ()
@@ -120,7 +121,7 @@ def test_contradicting_constraints_have_no_paths(
 
 def test_no_operation_is_issued_faster_than_its_warps_can() -> None:
     loop = small_loop([op("a", "TC", asynchronous=True, issue=7)])
-    found = twill.schedule(loop, small_machine())
+    found = static_schedule(loop, small_machine())
     assert found.initiation_interval == 7
     assert found.proof is not None
     assert (found.proof.bound.reason, found.proof.bound.cycle) == ("issue", ("a",))

@@ -25,6 +25,7 @@ from twill.explain import explain
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups
+from twill.search.scheduler import schedule as static_schedule
 from twill.verification import bounds as verified_configurations
 from twill.verification.bounds import check_configurations
 from twill.verification.reading import Model, read_model
@@ -178,7 +179,7 @@ def test_a_unit_that_fits_very_many_is_not_counted_out() -> None:
 @pytest.fixture(scope="module")
 def norm() -> twill.Schedule:
     machine = twill.Machine.named("hopper_h100")
-    return twill.schedule(twill.load_loop("layer_norm_hopper"), machine)
+    return static_schedule(twill.load_loop("layer_norm_hopper"), machine)
 
 
 def test_a_schedule_proved_by_its_configurations(norm: twill.Schedule) -> None:

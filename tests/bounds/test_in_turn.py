@@ -22,6 +22,7 @@ from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached
+from twill.search.scheduler import schedule as static_schedule
 from twill.studies.bench.synthetic import synthetic_loop
 from twill.verification.bounds import check_configurations
 from twill.verification.reading import read_model
@@ -138,7 +139,7 @@ def test_below_the_bound_the_prover_finds_nothing() -> None:
 
 def test_a_loop_that_turns_bound_is_proved_judged_and_explained(tmp_path: Path) -> None:
     machine = Machine.named("hopper_h100")
-    found = twill.schedule(synthetic_loop(12, 19, "hopper_h100"), machine)
+    found = static_schedule(synthetic_loop(12, 19, "hopper_h100"), machine)
     assert found.proof is not None
     assert (found.initiation_interval, found.proof.bound.reason) == (174, "configurations")
     assert twill.verify(found).violations == ()

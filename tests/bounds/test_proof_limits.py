@@ -46,6 +46,7 @@ from twill.search.known import (
     proofs,
 )
 from twill.search.questions import Outcome
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import _largest, least_value
 from twill.verification.bounds import by_recurrences, least_interval, shortest, unit_needs
 
@@ -346,7 +347,7 @@ def solved() -> twill.Schedule:
         ],
         [edge("a", "b"), edge("b", "c")],
     )
-    return twill.schedule(loop, small_machine({"ALU": 1, "TC": 1, "BUS": 1}))
+    return static_schedule(loop, small_machine({"ALU": 1, "TC": 1, "BUS": 1}))
 
 
 def refuted(**wishes: Any) -> twill.Schedule:
@@ -359,7 +360,7 @@ def refuted(**wishes: Any) -> twill.Schedule:
         last,
     ]
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1, "MUFU": 1}, groups=((4, 1),))
-    return twill.schedule(
+    return static_schedule(
         small_loop(operations, [edge("a", "b"), edge("c", "d")]), machine, **wishes
     )
 
@@ -523,7 +524,7 @@ def test_of_several_dependences_the_recurrence_takes_the_longest(
 ) -> None:
     edges = [edge("a", "b", distance, delay=delay) for delay, distance in given]
     loop = small_loop([op("a", "ALU"), op("b", "TC", 2)], [*edges, edge("b", "a", 1)])
-    schedule = twill.schedule(loop, small_machine())
+    schedule = static_schedule(loop, small_machine())
     assert schedule.proof is not None
     bound = schedule.proof.bound
     assert (bound.reason, bound.value, set(bound.cycle)) == ("RecMII", value, {"a", "b"})
@@ -576,7 +577,7 @@ def test_every_level_is_there_once_and_in_its_place() -> None:
 
 def test_slack_is_a_level_only_where_something_waits() -> None:
     loop = small_loop([op("a", "ALU", 2), op("b", "TC")], [edge("a", "b")])
-    schedule = twill.schedule(loop, small_machine())
+    schedule = static_schedule(loop, small_machine())
     assert schedule.proof is not None
     assert [entry.level for entry in schedule.proof.levels][-1] == "length"
     more = {"level": "slack", "value": 0, "proved": False}

@@ -17,6 +17,7 @@ from tests.support.commands import SIM, TWILL, in_process
 from twill.cli.main import app
 from twill.frontends import load_loop
 from twill.schemas import SCHEMAS
+from twill.search.scheduler import schedule as static_schedule
 
 ROOT = Path(__file__).parents[2]
 DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward.sm90.mlir")
@@ -111,7 +112,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, paper_schedule: twill.Sched
     paper_schedule.save(made / "s.json")
     paper_schedule.loop.save(made / "loop.json")
     gemm, hopper = load_loop("gemm_two_tiles_hopper"), twill.Machine.named("hopper_h100")
-    twill.schedule(gemm, hopper).save(made / "g.json")
+    static_schedule(gemm, hopper).save(made / "g.json")
     assert in_process(*TWILL, "show", "s.json", "--as", "ir", "-o", "s.mlir", folder=made)
     text = (ROOT / "machines" / "paper_example.toml").read_text()
     (made / "m.toml").write_text(text.replace("value = 1000.0", "value = 0.0"))

@@ -26,6 +26,7 @@ from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs
 from twill.polish.moves import Moves
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.sim.emulator import Emulation, emulate, load, stand_ins
 
 QUICK = (
@@ -70,7 +71,7 @@ def solved(name: str) -> Schedule:
         loop = load_loop(str(next(file for file in found if file.exists())))
     else:
         loop, machine = load_loop(name), packaged_loops()[name].machine
-    return twill.schedule(loop, twill.Machine.named(machine), options=Options(effort=0.5))
+    return static_schedule(loop, twill.Machine.named(machine), options=Options(effort=0.5))
 
 
 def written(name: str, folder: Path) -> Path:
@@ -252,7 +253,7 @@ def test_a_wait_for_a_product_that_is_known_to_be_over_is_left_out(tmp_path: Pat
     """In the first round its result, which another product has taken over, is no name yet."""
     loop, machine = load_loop("fa_bwd_hopper"), twill.Machine.named("hopper_h100")
     options = Options(effort=0.5, until="stages")
-    schedule = twill.schedule(loop, machine, limits={"stages": 1}, options=options)
+    schedule = static_schedule(loop, machine, limits={"stages": 1}, options=options)
     file = tmp_path / "kernel.py"
     file.write_text(emitted(schedule))
     computes_what_it_should(emulate(file, iterations=(2, 3), victims=False, capability=HOPPER))

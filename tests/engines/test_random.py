@@ -19,6 +19,7 @@ from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.search.answer import within_registers
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import Found, search
 
 ALL = 500
@@ -159,14 +160,14 @@ def test_a_slot_is_not_taken_twice_because_others_see_its_release_late() -> None
     ]
     loop = small_loop(operations, [edge("a", "b", in_place=True), edge("load", "next")])
     machine = small_machine({"ALU": 1, "BUS": 1, "TC": 1}, hop=4, groups=((4, 2),), smem=2048)
-    schedule = twill.schedule(loop, machine)
+    schedule = static_schedule(loop, machine)
     assert schedule.initiation_interval == 4
     assert twill.verify(schedule).violations == ()
 
 
 def test_slack_counts_where_an_operation_waits_for_itself() -> None:
     operations = [op("a", "TC", 2, latency=5, asynchronous=True), op("b", "ALU", 9)]
-    schedule = twill.schedule(small_loop(operations, [edge("a", "a", 1)]), small_machine())
+    schedule = static_schedule(small_loop(operations, [edge("a", "a", 1)]), small_machine())
     assert schedule.initiation_interval == 9
     assert schedule.proof is not None
     assert {level.level: level.value for level in schedule.proof.levels}["slack"] == 9 - 5
@@ -174,7 +175,7 @@ def test_slack_counts_where_an_operation_waits_for_itself() -> None:
 
 def test_a_limit_on_registers_below_the_least_allocation_is_kept() -> None:
     loop = small_loop([op("a", "TC", 2, registers=4), op("b", "ALU")], [edge("a", "b")])
-    schedule = twill.schedule(loop, small_machine(registers=64), limits={"registers": 4})
+    schedule = static_schedule(loop, small_machine(registers=64), limits={"registers": 4})
     assert {group.registers for group in schedule.groups if group.registers_live} == {24}
     assert max(group.registers_live or 0 for group in schedule.groups) == 4
     assert twill.verify(schedule).violations == ()

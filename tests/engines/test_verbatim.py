@@ -26,6 +26,7 @@ from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.operations import Wishes
 from twill.problem.solution import Assignment
 from twill.search.paper_search import paper_search
+from twill.search.scheduler import schedule as static_schedule
 
 Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
@@ -178,7 +179,7 @@ def test_the_registers_of_what_is_found_are_allocated() -> None:
 
 
 def test_the_running_example(paper_loop: twill.Loop, paper_machine: twill.Machine) -> None:
-    found = twill.schedule(paper_loop, paper_machine, rules="paper", engine="verbatim")
+    found = static_schedule(paper_loop, paper_machine, rules="paper", engine="verbatim")
     assert (found.initiation_interval, found.length, len(found.groups)) == (2, 4, 2)
     assert found.start == {"S": 0, "P": 2, "O": 3}
     assert twill.verify(found).violations == ()
@@ -408,7 +409,7 @@ def test_a_value_read_at_once_counts_as_live_before() -> None:
 
 def test_the_issue_rules_are_refused(paper_loop: twill.Loop, paper_machine: twill.Machine) -> None:
     with pytest.raises(InputError, match=r"rules: .* needs the rules paper \(got issue\)"):
-        twill.schedule(paper_loop, paper_machine, engine="verbatim")
+        static_schedule(paper_loop, paper_machine, engine="verbatim")
 
 
 def test_exact_cycles_are_refused(attention: twill.Loop, hopper: twill.Machine) -> None:

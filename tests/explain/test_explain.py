@@ -17,10 +17,11 @@ from twill.engines.yices import DifferenceEngine
 from twill.explain import Explanation, Role, explain
 from twill.explain.levers import Lever, levers
 from twill.problem import build_problem
+from twill.search.scheduler import schedule as static_schedule
 
 
 def solved(operations: Any, edges: Any, machine: twill.Machine, **options: Any) -> twill.Schedule:
-    return twill.schedule(small_loop(operations, edges), machine, **options)
+    return static_schedule(small_loop(operations, edges), machine, **options)
 
 
 def explained(schedule: twill.Schedule) -> Explanation:

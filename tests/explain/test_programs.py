@@ -20,6 +20,7 @@ from twill.explain.programs import (
 )
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.execute import simulate
@@ -33,7 +34,7 @@ def norm() -> Schedule:
     """Return the static schedule of a loop that registers and issue slots limit."""
     loop = twill.load_loop("layer_norm_hopper")
     machine = twill.Machine.named("hopper_h100")
-    return twill.schedule(loop, machine, options=Options(until="stages"))
+    return static_schedule(loop, machine, options=Options(until="stages"))
 
 
 @pytest.fixture(scope="module")

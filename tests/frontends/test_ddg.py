@@ -19,6 +19,7 @@ from twill.bounds import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.format import tile_of
 from twill.problem import build_problem
+from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check
 
 FILE = Path(__file__).parents[2] / "docs" / "reading" / "two_products.ddg.json"
@@ -116,7 +117,7 @@ def test_costs_are_the_files(loop: Loop) -> None:
 
 
 def test_the_loop_schedules_verifies_and_runs(machine: twill.Machine) -> None:
-    schedule = twill.schedule(twill.load_loop(str(FILE)), machine)
+    schedule = static_schedule(twill.load_loop(str(FILE)), machine)
     assert schedule.initiation_interval == 450
     assert twill.verify(schedule).valid
     assert twill.sim.run(schedule).iterations_per_cycle == pytest.approx(1 / 450)
@@ -187,7 +188,7 @@ def test_tokens_of_tensor_memory_are_no_data(
         ("tmem_load.9", "tmem_store.11"): ("anti", False),
         ("tmem_store.11", "mma.8"): ("data", True),
     }
-    schedule = twill.schedule(loop, machine)
+    schedule = static_schedule(loop, machine)
     assert twill.verify(schedule).violations == ()
     for iterations in (1, 2, 20):
         check(schedule, iterations=iterations)
@@ -209,7 +210,7 @@ def test_a_load_of_one_warp_is_read_by_four(
     bias = loop.operation("load.9")
     assert bias.result is not None
     assert (bias.warps, bias.result.memory) == (1, "registers")
-    schedule = twill.schedule(loop, machine)
+    schedule = static_schedule(loop, machine)
     assert schedule.assignment["load.9"] != schedule.assignment["exp2.5"]
     for iterations in (1, 2, 20):
         check(schedule, iterations=iterations)

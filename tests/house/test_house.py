@@ -47,7 +47,8 @@ SOLVERS = {
     },
 }
 EVERYWHERE = {
-    "console", "deadline", "errors", "executors", "figures", "files", "formats", "names", "tables",
+    "called", "console", "deadline", "errors", "executors", "figures", "files", "formats", "names",
+    "tables",
 }  # fmt: skip
 """Modules beside the rooms that every room may import."""
 ENTRIES = {"twill/__init__.py", "twill/__main__.py", "sim/__main__.py", "sim/__init__.py"}

@@ -13,6 +13,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.order import Order
 from twill.artifacts.program import Get
 from twill.frontends.schedules import parse_schedule_ir, scheduled
+from twill.search.scheduler import schedule as static_schedule
 from twill.show.code import code
 from twill.show.differences import Comparison
 from twill.show.ir import ir
@@ -39,7 +40,7 @@ def reading(distances: Sequence[int], *, asynchronous: bool = False) -> twill.Lo
 def read_across(distances: Sequence[int], *, asynchronous: bool = False) -> twill.Schedule:
     """Return a proved schedule in which a and b are on groups of their own."""
     loop = reading(distances, asynchronous=asynchronous)
-    return twill.schedule(loop, small_machine(smem=1 << 16), pins={"a": "left", "b": "right"})
+    return static_schedule(loop, small_machine(smem=1 << 16), pins={"a": "left", "b": "right"})
 
 
 def check_execution(schedule: twill.Schedule, iterations: int) -> None:
@@ -155,7 +156,7 @@ def test_differences_say_which_copy() -> None:
 def test_a_softmax_sends_its_maximum_for_two_iterations(pins: dict[str, str]) -> None:
     """The rescaling reads this iteration's row maximum and the one before."""
     loop, machine = twill.load_loop("fa_fwd_blackwell"), twill.Machine.named("blackwell_b200")
-    schedule = twill.schedule(loop, machine, pins=pins)
+    schedule = static_schedule(loop, machine, pins=pins)
     assert twill.verify(schedule).violations == ()
     gets = {(i.reader, i.distance) for p in schedule.programs for i in p.body if isinstance(i, Get)}
     assert any({(reader, 0), (reader, 1)} <= gets for reader in ("a0.sub", "a1.sub"))
@@ -172,7 +173,7 @@ def test_equal_reads_take_the_registers_of_one_copy() -> None:
         {g.name: g.registers_live for g in schedule.groups}
         for distances in ((0,), (0, 0))
         for schedule in (
-            twill.schedule(reading(distances), machine, pins={"a": "left", "b": "right"}),
+            static_schedule(reading(distances), machine, pins={"a": "left", "b": "right"}),
         )
     ]
     assert live[0] == live[1]

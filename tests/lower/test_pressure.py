@@ -23,6 +23,7 @@ from twill.lower.synchronization import Synchronization
 from twill.problem import build_problem
 from twill.search.answer import within_registers
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import search
 from twill.sim import run
 from twill.sim.checks import check
@@ -90,7 +91,7 @@ def held() -> Schedule:
             )
         }
     )
-    return twill.schedule(loop, small_machine(registers=8, file=1024, least=8, groups=((4, 1),)))
+    return static_schedule(loop, small_machine(registers=8, file=1024, least=8, groups=((4, 1),)))
 
 
 def test_a_group_waits_for_what_frees_its_registers() -> None:
@@ -131,10 +132,10 @@ def test_a_copy_takes_registers_from_its_get_on() -> None:
         for limit in (16, 8)
     )
     pins = {"a": "A", "b": "B", "c": "B"}
-    schedule = twill.schedule(loop, loose, pins=pins)
+    schedule = static_schedule(loop, loose, pins=pins)
     assert registers_along_programs(schedule)["B"] == 16
     with pytest.raises(RefusedError):
-        twill.schedule(loop, tight, pins=pins)
+        static_schedule(loop, tight, pins=pins)
 
 
 EXCEEDED = [
@@ -150,7 +151,7 @@ EXCEEDED = [
 @pytest.mark.parametrize("name", EXCEEDED)
 def test_packaged_programs_that_took_more_than_their_allocation(name: str) -> None:
     machine = "hopper_h100" if name.endswith("hopper") else "blackwell_b200"
-    schedule = twill.schedule(twill.load_loop(name), twill.Machine.named(machine))
+    schedule = static_schedule(twill.load_loop(name), twill.Machine.named(machine))
     assert twill.verify(schedule).valid
     assert check(schedule, live=registers_along_programs(schedule)).exceeded == []
 

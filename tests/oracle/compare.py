@@ -17,6 +17,7 @@ from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment
 from twill.search.answer import within_registers
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 
 MOST_STAGES = 4
 EFFORT = 4.0
@@ -74,7 +75,7 @@ class _Comparing:
     def run(self) -> None:
         try:
             options = Options(most_stages=MOST_STAGES)
-            schedule = twill.schedule(self.given.loop, self.given.machine, options=options)
+            schedule = static_schedule(self.given.loop, self.given.machine, options=options)
         except twill.RefusedError:
             self._refused()
             return

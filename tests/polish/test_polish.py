@@ -30,6 +30,7 @@ from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.polish.roles import Roles
 from twill.polish.search import Point, best_of, confirmed, looked_at
+from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -44,7 +45,7 @@ FEW = 32
 def layer_norm() -> twill.Schedule:
     """A loop whose static schedule books pipes that instructions of two groups could share."""
     loop, machine = LAYER_NORM
-    return twill.schedule(twill.load_loop(loop), twill.Machine.named(machine))
+    return static_schedule(twill.load_loop(loop), twill.Machine.named(machine))
 
 
 def of(schedule: twill.Schedule) -> tuple[Programs, int]:
@@ -567,7 +568,7 @@ def test_verify_holds_a_promise_against_a_run(layer_norm: twill.Schedule, tmp_pa
 def test_verify_holds_a_static_interval_against_a_run(tmp_path: Path) -> None:
     file = tmp_path / "made.json"
     loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
-    twill.schedule(loop, machine).save(str(file))
+    static_schedule(loop, machine).save(str(file))
     done = in_process("twill", "verify", str(file), "--run")
     said = " ".join(done.stdout.split())
     assert (done.returncode, said.count("2 cycles an iteration, as promised")) == (0, 1)

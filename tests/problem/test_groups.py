@@ -27,6 +27,7 @@ from twill.problem.groups import (
     pools,
 )
 from twill.search.request import EngineName, Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.verification import RULES
 from twill.verification.times import Placed
 
@@ -107,7 +108,7 @@ def load(
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_load_may_be_on_a_wide_group_where_the_narrow_ones_compute(engine: EngineName) -> None:
     loop, machine = a_load_on_a_wide_group()
-    schedule = twill.schedule(loop, machine, engine=engine)
+    schedule = static_schedule(loop, machine, engine=engine)
     assert twill.verify(schedule).violations == ()
     assert (schedule.initiation_interval, schedule.stages) == (10, 1)
     assert [g.warps for g in schedule.groups if g.variable_latency] == [8]
@@ -117,7 +118,7 @@ def test_a_load_may_be_on_a_wide_group_where_the_narrow_ones_compute(engine: Eng
 @pytest.mark.parametrize("engine", ENGINES)
 def test_groups_that_could_load_may_compute(engine: EngineName) -> None:
     loop, machine = two_groups_that_compute_beside_one_that_loads()
-    schedule = twill.schedule(loop, machine, engine=engine)
+    schedule = static_schedule(loop, machine, engine=engine)
     assert twill.verify(schedule).violations == ()
     assert schedule.initiation_interval == 4
     assert sum(group.variable_latency for group in schedule.groups) == 1
@@ -127,7 +128,7 @@ def test_groups_that_could_load_may_compute(engine: EngineName) -> None:
 def test_loads_that_wait_for_nothing_may_be_pinned_apart(engine: EngineName) -> None:
     loop = small_loop([load("a", 1, issue=0, latency=1), load("b", 1, issue=0, latency=1)])
     machine = small_machine(UNITS, groups=((1, 2),), smem=65536)
-    schedule = twill.schedule(loop, machine, engine=engine, pins={"a": "left", "b": "right"})
+    schedule = static_schedule(loop, machine, engine=engine, pins={"a": "left", "b": "right"})
     assert {group.name for group in schedule.groups} == {"left", "right"}
 
 
@@ -190,10 +191,10 @@ def test_groups_without_values_are_allocated_registers_too(engine: EngineName) -
     machine = small_machine(
         UNITS, registers=8, groups=((1, 1), (4, 1)), file=128 * 8, least=8, most=8
     )
-    schedule = twill.schedule(loop, machine, engine=engine)
+    schedule = static_schedule(loop, machine, engine=engine)
     assert [(g.warps, g.registers) for g in schedule.groups] == [(4, 8)]
     with pytest.raises(RefusedError, match="no schedule"):
-        twill.schedule(loop, machine, engine=engine, pins={"a": "wide", "b": "narrow"})
+        static_schedule(loop, machine, engine=engine, pins={"a": "wide", "b": "narrow"})
 
 
 # -- against every schedule -----------------------------------------------------------------------
@@ -331,7 +332,7 @@ def candidate(
 def answer(loop: twill.Loop, machine: twill.Machine) -> twill.Schedule | None:
     """Return the schedule of fewest stages and groups, None if it is proved that there is none."""
     try:
-        return twill.schedule(loop, machine, options=Options(most_stages=STAGES, until="groups"))
+        return static_schedule(loop, machine, options=Options(most_stages=STAGES, until="groups"))
     except RefusedError as error:
         if "does not mean" in str(error):
             raise

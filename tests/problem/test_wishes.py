@@ -16,6 +16,7 @@ from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.errors import InputError, RefusedError
 from twill.search.request import EngineName
+from twill.search.scheduler import schedule as static_schedule
 
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
 
@@ -43,21 +44,21 @@ def long_lived() -> tuple[twill.Loop, twill.Machine]:
 )
 def test_a_limit_costs_time(limit: str, most: int, free: int, limited: int) -> None:
     loop, machine = far_apart()
-    assert twill.schedule(loop, machine).initiation_interval == free
-    schedule = twill.schedule(loop, machine, limits={limit: most})
+    assert static_schedule(loop, machine).initiation_interval == free
+    schedule = static_schedule(loop, machine, limits={limit: most})
     assert schedule.initiation_interval == limited
     assert twill.verify(schedule).violations == ()
     assert schedule.proof is not None
     assert schedule.proof.limits == {limit: most}
     levels: dict[str, int] = {x.level: x.value for x in schedule.proof.levels}
     assert levels.get(limit, 0) <= most
-    enough = twill.schedule(loop, machine, limits={limit: most + 1})
+    enough = static_schedule(loop, machine, limits={limit: most + 1})
     assert enough.initiation_interval == free
 
 
 @pytest.mark.parametrize(("registers", "interval"), [(64, 2), (16, 2), (8, 3), (4, 5)])
 def test_a_limit_on_registers_costs_time(registers: int, interval: int) -> None:
-    schedule = twill.schedule(*long_lived(), limits={"registers": registers})
+    schedule = static_schedule(*long_lived(), limits={"registers": registers})
     assert schedule.initiation_interval == interval
     assert all((g.registers_live or 0) <= registers for g in schedule.groups)
     assert twill.verify(schedule).violations == ()
@@ -65,14 +66,14 @@ def test_a_limit_on_registers_costs_time(registers: int, interval: int) -> None:
 
 def test_a_limit_below_one_value_is_refused() -> None:
     with pytest.raises(RefusedError, match="a needs 4 registers per thread; small has 3 of which"):
-        twill.schedule(*long_lived(), limits={"registers": 3})
+        static_schedule(*long_lived(), limits={"registers": 3})
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])
 def test_pinned_groups_keep_their_names(engine: EngineName) -> None:
     loop, machine = far_apart()
     pins = {"a": "products", "b": "products", "c": "rest"}
-    schedule = twill.schedule(loop, machine, pins=pins, engine=engine)
+    schedule = static_schedule(loop, machine, pins=pins, engine=engine)
     assert schedule.assignment == pins
     assert {group.name for group in schedule.groups} == {"products", "rest"}
     assert schedule.initiation_interval == 3
@@ -80,13 +81,13 @@ def test_pinned_groups_keep_their_names(engine: EngineName) -> None:
     assert schedule.proof is not None
     assert schedule.proof.pins == pins
     together = dict.fromkeys(pins, "only")
-    schedule = twill.schedule(loop, machine, pins=together, engine=engine)
+    schedule = static_schedule(loop, machine, pins=together, engine=engine)
     assert schedule.initiation_interval == 4
     assert [group.name for group in schedule.groups] == ["only"]
 
 
 def test_some_pins_leave_the_rest_to_the_search() -> None:
-    schedule = twill.schedule(*far_apart(), pins={"c": "compute0"})
+    schedule = static_schedule(*far_apart(), pins={"c": "compute0"})
     place = schedule.assignment
     assert place["c"] == "compute0"
     assert place["b"] != "compute0"
@@ -101,7 +102,7 @@ def test_a_hand_schedule_is_completed(
     names = {"load": "producer", "compute0": "ping", "compute1": "pong"}
     pins = {o: names[group] for o, group in attention_schedule.assignment.items()}
     order = [("s0", "o0"), ("s1", "o1")]
-    schedule = twill.schedule(attention, hopper, pins=pins, orders=order)
+    schedule = static_schedule(attention, hopper, pins=pins, orders=order)
     assert schedule.assignment == pins
     assert schedule.initiation_interval == 2048
     assert all(schedule.start[a] <= schedule.start[b] for a, b in order)
@@ -114,9 +115,9 @@ def test_an_order_binds() -> None:
     # Without it b issues first: a, which nobody waits for, goes into the gap before c.
     operations = [op("a", "TC", 2), op("b", "TC", 2, latency=4), op("c", "ALU")]
     loop, machine = small_loop(operations, [edge("b", "c")]), small_machine()
-    free = twill.schedule(loop, machine, limits={"stages": 2})
+    free = static_schedule(loop, machine, limits={"stages": 2})
     assert free.start["b"] < free.start["a"]
-    schedule = twill.schedule(loop, machine, orders=[("a", "b")], limits={"stages": 2})
+    schedule = static_schedule(loop, machine, orders=[("a", "b")], limits={"stages": 2})
     assert schedule.start["a"] <= schedule.start["b"]
     assert (schedule.length or 0) > (free.length or 0)
 
@@ -128,7 +129,7 @@ def test_contradictory_wishes_are_refused_with_their_name(engine: EngineName) ->
     contradictions: tuple[dict[str, Any], ...] = ({"pins": three}, {"orders": [("b", "a")]})
     for wishes in contradictions:
         with pytest.raises(RefusedError) as caught:
-            twill.schedule(loop, machine, engine=engine, **wishes)
+            static_schedule(loop, machine, engine=engine, **wishes)
         if engine == "difference":
             assert "wishes" in str(caught.value)
 
@@ -136,9 +137,9 @@ def test_contradictory_wishes_are_refused_with_their_name(engine: EngineName) ->
 def test_a_load_and_a_product_on_one_group_are_refused() -> None:
     load = op("load", "BUS", latency=9, asynchronous=True, variable_latency=True)
     loop = small_loop([load, op("a", "TC", asynchronous=True)], [edge("load", "a")])
-    assert twill.schedule(loop, small_machine(UNITS), pins={"load": "one", "a": "two"}).groups
+    assert static_schedule(loop, small_machine(UNITS), pins={"load": "one", "a": "two"}).groups
     with pytest.raises(RefusedError, match="wishes"):
-        twill.schedule(loop, small_machine(UNITS), pins={"load": "one", "a": "one"})
+        static_schedule(loop, small_machine(UNITS), pins={"load": "one", "a": "one"})
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_a_load_and_a_product_on_one_group_are_refused() -> None:
 )
 def test_bad_wishes_are_bad_input(wishes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        twill.schedule(*far_apart(), **wishes)
+        static_schedule(*far_apart(), **wishes)
 
 
 # -- on the command line ------------------------------------------------------------------------
@@ -214,13 +215,13 @@ def test_refined_time_is_exact_where_normalization_changes_nothing() -> None:
     for seed in (5, 6, 8, 9, 11, 12):
         loop, machine = tight_loop(seed)
         try:
-            exact = twill.schedule(loop, machine)
-            normalized = twill.schedule(loop, machine, time="normalized")
+            exact = static_schedule(loop, machine)
+            normalized = static_schedule(loop, machine, time="normalized")
         except RefusedError:
             continue
         if any(a != b for a, b in normalized.time.costs):
             continue
-        refined = twill.schedule(loop, machine, time="refined")
+        refined = static_schedule(loop, machine, time="refined")
         assert refined.initiation_interval == exact.initiation_interval, seed
         assert refined.stages == exact.stages
         assert twill.verify(refined).violations == ()
@@ -232,9 +233,9 @@ def test_refined_time_is_valid_and_no_faster_than_exact() -> None:
     """Sums of 9 slots for 1530 cycles: 700, 330 and 500 are no multiples of one slot."""
     operations = [op("a", "TC", 700), op("b", "ALU", 330), op("c", "TC", 500)]
     loop, machine = small_loop(operations, [edge("a", "b"), edge("b", "c")]), small_machine()
-    refined = twill.schedule(loop, machine, time="refined", budget=9)
+    refined = static_schedule(loop, machine, time="refined", budget=9)
     assert any(a != b for a, b in refined.time.costs)
-    exact = twill.schedule(loop, machine)
+    exact = static_schedule(loop, machine)
     assert exact.initiation_interval == 1200
     assert (refined.initiation_interval or 0) >= 1200
     assert twill.verify(refined).violations == ()
@@ -247,7 +248,7 @@ def test_refined_time_is_valid_and_no_faster_than_exact() -> None:
 def test_refined_attention_is_valid_and_no_faster_than_exact(
     attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
 ) -> None:
-    refined = twill.schedule(attention, hopper, time="refined")
+    refined = static_schedule(attention, hopper, time="refined")
     assert refined.time.mode == "refined"
     assert (refined.initiation_interval or 0) >= (attention_schedule.initiation_interval or 0)
     assert twill.verify(refined).violations == ()
@@ -280,7 +281,7 @@ def test_the_same_bytes_whatever_the_hash_seed(engine: EngineName, tmp_path: Pat
         for seed in ("0", "4242")
     }
     assert len(written) == 1
-    assert twill.Schedule.from_json(written.pop()) == twill.schedule(
+    assert twill.Schedule.from_json(written.pop()) == static_schedule(
         loop,
         machine,
         engine=engine,

@@ -21,6 +21,7 @@ from twill.problem import build_problem
 from twill.search import answer
 from twill.search.answer import lacking, later, with_spare
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import search
 
 Example = tuple[twill.Loop, twill.Machine]
@@ -72,7 +73,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_an_answer_that_lacks_registers_is_asked_for_with_some_to_spare(
     searches: list[int],
 ) -> None:
-    schedule = twill.schedule(*with_some_to_spare())
+    schedule = static_schedule(*with_some_to_spare())
     assert twill.verify(schedule).violations == ()
     assert searches == [0, 4]
     assert schedule.proof is not None
@@ -84,7 +85,7 @@ def test_what_was_not_shown_of_the_whole_question_is_not_called_proved() -> None
     loop, machine = with_some_to_spare()
     whole = search(build_problem(loop, machine), DifferenceEngine)
     shown = {level.level: level.value for level in whole.proof.levels}
-    schedule = twill.schedule(loop, machine)
+    schedule = static_schedule(loop, machine)
     assert schedule.proof is not None
     for level in schedule.proof.levels:
         assert not level.proved or level.value == shown[level.level]
@@ -97,7 +98,7 @@ def test_where_none_is_to_spare_another_schedule_of_the_same_levels_will_do(
     loop, machine = with_some_to_spare()
     lacks = iter([100, 0])
     monkeypatch.setattr("twill.search.answer.lacking", lambda *_: next(lacks))
-    schedule = twill.schedule(small_loop(loop.operations[:1]), machine)
+    schedule = static_schedule(small_loop(loop.operations[:1]), machine)
     assert searches == [0, 100, 0]
     assert schedule.proof is not None
     assert all(level.proved for level in schedule.proof.levels)
@@ -109,7 +110,7 @@ def test_without_such_an_answer_nothing_is_said_to_be_proved(
     loop, machine = with_some_to_spare()
     monkeypatch.setattr("twill.search.answer.lacking", lambda *_: 100)
     with pytest.raises(twill.RefusedError, match="enough registers, which does not mean"):
-        twill.schedule(small_loop(loop.operations[:1]), machine)
+        static_schedule(small_loop(loop.operations[:1]), machine)
 
 
 def test_what_is_lacking_is_counted_along_programs() -> None:
@@ -152,7 +153,7 @@ def early(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_an_answer_that_the_verifier_refuses_is_not_given(tmp_path: Path) -> None:
     loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
     with pytest.raises(DefectError, match="dependence: ") as stopped:
-        twill.schedule(loop, machine, limits={"groups": 3}, pins={"S": "products"})
+        static_schedule(loop, machine, limits={"groups": 3}, pins={"S": "products"})
     (file,) = tmp_path.iterdir()
     assert stopped.value.report == str(file)
     again = pickle.loads(pickle.dumps(stopped.value))  # noqa: S301 - our own
@@ -163,7 +164,7 @@ def test_an_answer_that_the_verifier_refuses_is_not_given(tmp_path: Path) -> Non
 def test_a_report_asks_the_question_again(tmp_path: Path) -> None:
     loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
     with pytest.raises(DefectError):
-        twill.schedule(loop, machine, limits={"groups": 3}, pins={"S": "products"})
+        static_schedule(loop, machine, limits={"groups": 3}, pins={"S": "products"})
     report = json.loads(next(tmp_path.iterdir()).read_text())
     question = report["question"]
     assert twill.Loop.from_json(json.dumps(question["loop"])) == loop
@@ -194,11 +195,11 @@ def test_without_a_place_for_reports_the_defect_is_told_all_the_same(
     monkeypatch.setattr("tempfile.tempdir", "/dev/null/nowhere")
     loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
     with pytest.raises(DefectError, match="a defect of twill") as stopped:
-        twill.schedule(loop, machine)
+        static_schedule(loop, machine)
     assert stopped.value.report == ""
 
 
 def test_what_only_the_printed_system_has_is_refused() -> None:
     loop, machine = running_maximum()
     with pytest.raises(RefusedError, match="the printed system has a schedule of interval 2"):
-        twill.schedule(loop, machine, engine="verbatim", search="paper", rules="paper")
+        static_schedule(loop, machine, engine="verbatim", search="paper", rules="paper")

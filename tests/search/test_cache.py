@@ -19,6 +19,7 @@ from twill.search import scheduler
 from twill.search.cache import Cache, _head, _used, code_hash, default_folder, proved, request_key
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
+from twill.search.scheduler import schedule as static_schedule
 
 STATIC = ("schedule", "paper_example", "-m", "paper_example", "--model", "paper")
 
@@ -91,7 +92,7 @@ def test_any_other_request_is_another_question(
         asked.append(request_key(*asked_for))
         return asked[-1]
 
-    answer = Solved(twill.schedule(paper_loop, paper_machine), {"total": 0.0})
+    answer = Solved(static_schedule(paper_loop, paper_machine), {"total": 0.0})
     monkeypatch.setattr(scheduler, "request_key", remember)
     monkeypatch.setattr(scheduler, "_solve", lambda *_, **__: answer)
     solve(Request(paper_loop, paper_machine), cache=cache)
@@ -127,7 +128,7 @@ def test_without_a_cache_nothing_is_written(
     paper_loop: twill.Loop, paper_machine: twill.Machine, no_users_cache: Path
 ) -> None:
     solve(Request(paper_loop, paper_machine))
-    twill.schedule(paper_loop, paper_machine)
+    static_schedule(paper_loop, paper_machine)
     assert list(no_users_cache.iterdir()) == []
 
 
@@ -275,7 +276,7 @@ def test_the_answer_to_another_question_is_none(
     """A valid, proved schedule, but of what was not asked: it takes another unit of time."""
     solve(Request(paper_loop, paper_machine), cache=cache)
     (file,) = answers(cache)
-    put_in_place(file, twill.schedule(paper_loop, paper_machine, time="normalized"))
+    put_in_place(file, static_schedule(paper_loop, paper_machine, time="normalized"))
     assert not solve(Request(paper_loop, paper_machine), cache=cache).cached
     assert ignored(capsys).endswith("it has another unit of time than was asked for")
 

@@ -23,6 +23,7 @@ from twill.frontends import load_loop, packaged_loops
 from twill.search import search
 from twill.search.request import EngineName, Options, Request
 from twill.search.scheduler import Interrupted, solve
+from twill.search.scheduler import schedule as static_schedule
 
 PACKAGE = Path(twill.__file__).parent
 READS_THE_CLOCK = {"deadline.py"}
@@ -112,7 +113,7 @@ engines = pytest.mark.parametrize("engine", ["both", "difference"])
 @functools.cache
 def solved() -> list[tuple[twill.Loop, twill.Machine, twill.Schedule]]:
     loops = [random_loop(seed) for seed in (17, 20, 35, 36, 48)]
-    return [(loop, machine, twill.schedule(loop, machine)) for loop, machine in loops]
+    return [(loop, machine, static_schedule(loop, machine)) for loop, machine in loops]
 
 
 def judge(found: twill.Schedule, best: twill.Schedule) -> None:
@@ -142,7 +143,9 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
             with monkeypatch.context() as patch:
                 ticking(patch)
                 patch.setattr(search, "LAST_SECONDS", 1000.0)
-                found = twill.schedule(loop, machine, engine=engine, options=Options(timeout=ticks))
+                found = static_schedule(
+                    loop, machine, engine=engine, options=Options(timeout=ticks)
+                )
             judge(found, best)
             above += rank(found) > rank(best)
             assert found.proof is not None
@@ -188,7 +191,7 @@ def test_progress_shows_the_best_interval_and_the_bound_below_it() -> None:
     def report(message: str) -> None:
         said.append(message)
 
-    found = twill.schedule(loop, machine, report=report)
+    found = static_schedule(loop, machine, report=report)
     between = [re.match(r"(\d+) \.\. (\d+): ", line) for line in said]
     pairs = [(int(m[1]), int(m[2])) for m in between if m is not None]
     assert pairs

@@ -23,6 +23,7 @@ from twill.errors import Refusal
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import Found, least_interval, search
 
 Knows = Callable[[int, int, Limits, bool], bool]
@@ -206,7 +207,7 @@ def test_options_at_their_limits_are_options() -> None:
 
 def refused(loop: twill.Loop, machine: twill.Machine, **options: Any) -> dict[str, Any]:
     with pytest.raises(twill.RefusedError) as caught:
-        twill.schedule(loop, machine, **options)
+        static_schedule(loop, machine, **options)
     data = caught.value.data
     assert data.pop("message") == str(caught.value)
     assert json.loads(json.dumps(data)) == data
@@ -247,7 +248,7 @@ def test_tensor_memory_is_counted_in_columns() -> None:
     with pytest.raises(
         twill.RefusedError, match="need 640 columns of tmem; small has 512 columns"
     ) as caught:
-        twill.schedule(loop, machine)
+        static_schedule(loop, machine)
     about = caught.value.about
     assert (about.needed, about.limit, about.unit) == (640, 512, "columns of tmem")
 
@@ -259,7 +260,7 @@ def test_contradictory_pins_name_their_family() -> None:
     assert "wishes" in data["families"]
     assert data["interval"] >= 1
     assert data["stages"] >= 6
-    assert twill.schedule(loop, machine, pins={"a": "one", "b": "two"}).initiation_interval == 1
+    assert static_schedule(loop, machine, pins={"a": "one", "b": "two"}).initiation_interval == 1
 
 
 def test_an_order_against_a_dependence_names_its_family() -> None:
@@ -272,7 +273,7 @@ def test_registers_that_a_limit_takes_away() -> None:
     operations.append(op("c", "BUS", working_set=2))
     loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=6)
-    assert twill.schedule(loop, machine).initiation_interval == 1
+    assert static_schedule(loop, machine).initiation_interval == 1
     data = refused(loop, machine, limits={"registers": 4})
     assert data["families"] == ["dependence", "registers"]
     assert (data["value"], data["needed"], data["limit"]) == ("a (2) and b (2)", 4, 4)

@@ -10,6 +10,7 @@ from twill.artifacts.loop import Cost, Invariant, Step, Tile
 from twill.problem import build_problem
 from twill.problem.groups import WarpGroup, available_groups, opened_before
 from twill.search.request import EngineName
+from twill.search.scheduler import schedule as static_schedule
 from twill.sim.execute import run
 
 ENGINES: list[EngineName] = ["difference", "cpsat"]
@@ -21,7 +22,7 @@ def test_a_value_may_outlive_many_intervals(engine: EngineName) -> None:
         [op("a", "ALU", registers=1), op("b", "TC", latency=30, asynchronous=True)],
         [edge("a", "b")],
     )
-    schedule = twill.schedule(loop, small_machine(registers=64), engine=engine)
+    schedule = static_schedule(loop, small_machine(registers=64), engine=engine)
     assert schedule.initiation_interval == 1
     assert twill.verify(schedule).valid
 
@@ -33,8 +34,8 @@ def test_an_invariant_alone_can_be_too_much_for_a_group(engine: EngineName) -> N
     )
     loop = small_loop([op("a", "ALU")]).model_copy(update={"invariants": (pinned,)})
     with pytest.raises(twill.RefusedError):
-        twill.schedule(loop, small_machine(registers=32), engine=engine)
-    assert twill.schedule(loop, small_machine(registers=64), engine=engine).groups
+        static_schedule(loop, small_machine(registers=32), engine=engine)
+    assert static_schedule(loop, small_machine(registers=64), engine=engine).groups
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -44,7 +45,7 @@ def test_groups_take_turns_on_a_unit_that_holds_two(engine: EngineName) -> None:
         for name in ("a", "b")
     ]
     machine = small_machine({"TC": 2, "ALU": 1}, registers=64, hop=1)
-    schedule = twill.schedule(small_loop(operations), machine, engine=engine)
+    schedule = static_schedule(small_loop(operations), machine, engine=engine)
     assert twill.verify(schedule).violations == ()
 
 
@@ -69,7 +70,7 @@ def test_a_turn_is_kept_where_only_one_of_two_takes_time_to_issue(engine: Engine
         {"TC": 1, "ALU": 3}, registers=64, groups=((1, 1), (4, 3), (8, 1)), least=8, most=64,
         smem=40960,
     )  # fmt: skip
-    schedule = twill.schedule(loop, machine, engine=engine)
+    schedule = static_schedule(loop, machine, engine=engine)
     assert twill.verify(schedule).violations == ()
     assert schedule.initiation_interval == 4
 
@@ -77,7 +78,7 @@ def test_a_turn_is_kept_where_only_one_of_two_takes_time_to_issue(engine: Engine
 def test_two_steps_of_one_operation_add_up_on_their_unit() -> None:
     steps = (Step(unit="ALU", cycles=2), Step(unit="ALU", cycles=3))
     twice = op("a", "ALU").model_copy(update={"cost": Cost(steps=steps, latency=5)})
-    schedule = twill.schedule(small_loop([twice]), small_machine())
+    schedule = static_schedule(small_loop([twice]), small_machine())
     assert schedule.initiation_interval == 5
     assert twill.verify(schedule).valid
 
@@ -86,7 +87,7 @@ def test_normalized_time_lets_a_forced_transfer_span_intervals() -> None:
     load = op("load", "TC", registers=1, transfer=40, asynchronous=True, variable_latency=True)
     loop = small_loop([load, op("use", "ALU")], [edge("load", "use")])
     machine = small_machine(groups=((4, 3),))
-    schedule = twill.schedule(loop, machine, time="normalized", budget=300)
+    schedule = static_schedule(loop, machine, time="normalized", budget=300)
     assert schedule.initiation_interval == 1
 
 
@@ -96,7 +97,7 @@ def test_a_wider_group_stands_in_once_the_narrow_ones_are_used_up() -> None:
         [edge("a", "b")],
     )
     units = {"TC": 1, "ALU": 1, "BUS": 2}
-    mixed = twill.schedule(loop, small_machine(units, groups=((4, 1), (8, 1))))
+    mixed = static_schedule(loop, small_machine(units, groups=((4, 1), (8, 1))))
     assert mixed.initiation_interval == 3
     assert {group.warps for group in mixed.groups} == {4, 8}
 
@@ -126,7 +127,7 @@ def test_loads_that_wait_may_need_two_groups() -> None:
         [edge("x", "one"), edge("x", "two")],
     )
     units = {"TC": 1, "ALU": 1, "BUS": 2}
-    assert twill.schedule(loop, small_machine(units, groups=((4, 3),))).initiation_interval == 3
+    assert static_schedule(loop, small_machine(units, groups=((4, 3),))).initiation_interval == 3
 
 
 def test_a_far_hop_does_not_make_a_loop_infeasible() -> None:
@@ -136,7 +137,7 @@ def test_a_far_hop_does_not_make_a_loop_infeasible() -> None:
             op("b", "TC", asynchronous=True, issue=1, variable_latency=True),
         ]
     )
-    schedule = twill.schedule(loop, small_machine(hop=100, groups=((4, 2),)))
+    schedule = static_schedule(loop, small_machine(hop=100, groups=((4, 2),)))
     assert schedule.initiation_interval == 202
 
 
@@ -145,7 +146,7 @@ def test_a_load_into_registers_is_sent_when_it_is_there(transfer: int) -> None:
     load = op("load", "TC", registers=1, transfer=transfer, asynchronous=True, latency=20,
               variable_latency=True)  # fmt: skip
     loop = small_loop([load, op("use", "ALU")], [edge("load", "use")])
-    schedule = twill.schedule(loop, small_machine(groups=((4, 3),)))
+    schedule = static_schedule(loop, small_machine(groups=((4, 3),)))
     assert twill.verify(schedule).valid
     assert run(schedule, iterations=20).total_cycles > 20
 
@@ -155,7 +156,7 @@ def test_a_load_that_something_must_precede_is_not_streaming() -> None:
     loop = small_loop(
         [load, op("use", "ALU")], [edge("load", "use"), edge("use", "load", 1, kind="order")]
     )
-    schedule = twill.schedule(loop, small_machine(groups=((4, 3),), smem=1 << 20))
+    schedule = static_schedule(loop, small_machine(groups=((4, 3),), smem=1 << 20))
     assert schedule.initiation_interval == 501
     assert run(schedule).achieved
 
@@ -165,7 +166,7 @@ def test_every_warp_of_a_store_to_shared_memory_ends_its_reads() -> None:
         [op("a", "ALU", 4, registers=4), op("store", "TC", 4, memory="smem"), op("b", "ALU")],
         [edge("a", "store"), edge("store", "b")],
     )
-    result = run(twill.schedule(loop, small_machine(registers=64, smem=1 << 20)))
+    result = run(static_schedule(loop, small_machine(registers=64, smem=1 << 20)))
     assert result.achieved
 
 
@@ -194,7 +195,7 @@ def test_all_units_of_an_asynchronous_operation_are_busy() -> None:
         return op(name, first).model_copy(update={"cost": cost})
 
     loop = small_loop([two_units("a", "TC"), two_units("b", "ALU")])  # type: ignore[list-item]
-    schedule = twill.schedule(loop, small_machine({"TC": 1, "ALU": 1, "BUS": 1}))
+    schedule = static_schedule(loop, small_machine({"TC": 1, "ALU": 1, "BUS": 1}))
     result = run(schedule, iterations=512)
     # Nothing ties the two together: one of them runs ahead, once.
     assert result.measured_interval_cycles == pytest.approx(10, abs=5 / 511)
@@ -205,7 +206,7 @@ def test_a_deep_ring_is_not_taken_for_a_steady_state() -> None:
     load = op("load", "BUS", memory="smem", asynchronous=True, latency=40, variable_latency=True)
     loop = small_loop([load, op("use", "ALU")], [edge("load", "use")])
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 2}, groups=((4, 3),), smem=1 << 20)
-    schedule = twill.schedule(loop, machine)
+    schedule = static_schedule(loop, machine)
     assert schedule.pipeline_depths["load"] > 40
     assert run(schedule, iterations=32, latency="fixed:200").achieved is None
     assert run(schedule, iterations=1024, latency="fixed:200").achieved is False
@@ -216,7 +217,7 @@ def test_a_wait_may_look_back_further_than_a_ring() -> None:
         [op("a", "TC", asynchronous=True, latency=2), op("b", "ALU")],
         [edge("a", "b", 70), edge("a", "a", 1)],
     )
-    schedule = twill.schedule(loop, small_machine())
+    schedule = static_schedule(loop, small_machine())
     assert run(schedule, iterations=200).achieved
 
 
@@ -226,7 +227,7 @@ def test_invariants_have_places_of_their_own() -> None:
     loop = small_loop([op("a", "ALU")]).model_copy(
         update={"invariants": tuple(Invariant(name=n, tile=tile, used_by=("a",)) for n in names)}
     )
-    schedule = twill.schedule(loop, small_machine(smem=4096))
+    schedule = static_schedule(loop, small_machine(smem=4096))
     assert twill.verify(schedule).valid
     gone = schedule.model_copy(update={"fixed": schedule.fixed[:1]})
     assert str(twill.verify(gone).violations[0]) == (
@@ -262,7 +263,7 @@ def test_transfers_are_fewest_over_all_sets_of_as_few_groups() -> None:
         [edge("made", "wide"), edge("long", "use")],
     )
     machine = small_machine({"ALU": 1, "BUS": 2, "TC": 1}, groups=((1, 2), (4, 2)))
-    schedule = twill.schedule(loop, machine)
+    schedule = static_schedule(loop, machine)
     assert twill.verify(schedule).valid
     assert schedule.proof is not None
     levels = {level.level: level.value for level in schedule.proof.levels}
@@ -274,7 +275,7 @@ def test_an_accumulator_from_another_group_becomes_the_result() -> None:
     start = op("start", "ALU", registers=40, latency=5, asynchronous=True, variable_latency=True)
     total = op("sum", "TC", latency=30, asynchronous=True, registers=40)
     loop = small_loop([start, total], [edge("start", "sum", in_place=True)])
-    schedule = twill.schedule(loop, small_machine(registers=64, groups=((4, 3),)))
+    schedule = static_schedule(loop, small_machine(registers=64, groups=((4, 3),)))
     assert twill.verify(schedule).valid
     assert run(schedule).total_cycles > 0
 
@@ -286,7 +287,7 @@ def test_a_refusal_for_registers_names_the_widest_values() -> None:
     )
     machine = small_machine(registers=64, groups=((4, 1),))
     with pytest.raises(twill.RefusedError) as caught:
-        twill.schedule(loop, machine)
+        static_schedule(loop, machine)
     told = "the widest values are a (40) and b (40) registers per thread, a group has at most 64 "
     assert told in str(caught.value)
 
@@ -299,11 +300,11 @@ def test_a_refusal_for_memory_names_the_largest_values() -> None:
         [edge("b", "c", in_place=True), edge("a", "d"), edge("c", "d")],
     )  # fmt: skip
     with pytest.raises(twill.RefusedError) as caught:
-        twill.schedule(loop, small_machine(smem=1000))
+        static_schedule(loop, small_machine(smem=1000))
     told = "the largest values are a (600) and c (500) bytes of smem, of 1000 there: smaller tiles "
     assert told in str(caught.value)
 
 
 def test_a_loop_for_another_architecture_is_said_to_be_one(hopper: twill.Machine) -> None:
     with pytest.raises(twill.InputError, match=r"the loop is for sm_100, not sm_90\)$"):
-        twill.schedule(twill.load_loop("fa_fwd_blackwell"), hopper)
+        static_schedule(twill.load_loop("fa_fwd_blackwell"), hopper)

@@ -21,6 +21,7 @@ from twill.search import search
 from twill.search.answer import Answering
 from twill.search.questions import Query, Questions
 from twill.search.request import EngineName, Options, Request, TimeMode
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 
 
@@ -29,7 +30,7 @@ from twill.search.scheduler import solve
 def test_the_running_example(
     paper_loop: twill.Loop, paper_machine: twill.Machine, time: TimeMode, engine: EngineName
 ) -> None:
-    schedule = twill.schedule(paper_loop, paper_machine, time=time, engine=engine)
+    schedule = static_schedule(paper_loop, paper_machine, time=time, engine=engine)
     assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 4, 2)
     assert schedule.start == {"S": 0, "P": 2, "O": 3}
     assert len(schedule.groups) == 1
@@ -42,7 +43,7 @@ def test_the_running_example(
 def test_the_papers_concurrency_takes_a_second_group(
     paper_loop: twill.Loop, paper_machine: twill.Machine
 ) -> None:
-    schedule = twill.schedule(paper_loop, paper_machine, rules="paper")
+    schedule = static_schedule(paper_loop, paper_machine, rules="paper")
     assert (schedule.initiation_interval, schedule.length, len(schedule.groups)) == (2, 4, 2)
     assert twill.verify(schedule).violations == ()
 
@@ -88,7 +89,7 @@ def test_each_exponential_runs_beside_the_other_tiles_products(
 @pytest.mark.slow
 @pytest.mark.sample
 def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machine) -> None:
-    schedule = twill.schedule(attention, hopper, time="normalized")
+    schedule = static_schedule(attention, hopper, time="normalized")
     assert (schedule.initiation_interval, schedule.time.mode) == (128, "normalized")
     assert twill.verify(schedule).violations == ()
 
@@ -98,7 +99,7 @@ def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machi
 def test_same_input_same_seed_same_bytes(
     attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
 ) -> None:
-    again = twill.schedule(attention, hopper, orders=[("s0", "s1")])
+    again = static_schedule(attention, hopper, orders=[("s0", "s1")])
     assert again.to_json() == attention_schedule.to_json()
 
 
@@ -112,19 +113,19 @@ def test_whoever_is_to_be_told_is_told(
         told.append(message)
 
     if name == "report":
-        twill.schedule(paper_loop, paper_machine, report=report)
+        static_schedule(paper_loop, paper_machine, report=report)
     else:
-        twill.schedule(paper_loop, paper_machine, options=Options(report=report))
+        static_schedule(paper_loop, paper_machine, options=Options(report=report))
     assert "2: groups: I = 2, stages <= 2, groups <= 1" in told
 
 
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_papers_rules() -> None:
-    schedule = twill.schedule(*stages_lost("paper"), rules="paper")
+    schedule = static_schedule(*stages_lost("paper"), rules="paper")
     assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 5, 3)
 
 
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_issue_rules() -> None:
-    schedule = twill.schedule(*stages_lost("issue"))
+    schedule = static_schedule(*stages_lost("issue"))
     assert (schedule.initiation_interval, schedule.length, schedule.stages) == (3, 4, 2)
 
 
@@ -132,7 +133,7 @@ def test_an_interval_above_the_bounds_is_refuted_below_with_its_families() -> No
     # On the only group b cannot wait for a beside c: one more cycle is needed.
     operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 1),))
-    schedule = twill.schedule(small_loop(operations, [edge("a", "b")]), machine)
+    schedule = static_schedule(small_loop(operations, [edge("a", "b")]), machine)
     assert schedule.initiation_interval == 4
     assert schedule.proof is not None
     bound = schedule.proof.bound
@@ -146,8 +147,8 @@ def test_a_second_group_brings_the_interval_down() -> None:
     operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
     loop = small_loop(operations, [edge("a", "b")])
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 2),))
-    assert twill.schedule(loop, machine).initiation_interval == 3
-    limited = twill.schedule(loop, machine, limits={"groups": 1})
+    assert static_schedule(loop, machine).initiation_interval == 3
+    limited = static_schedule(loop, machine, limits={"groups": 1})
     assert limited.initiation_interval == 4
 
 
@@ -155,14 +156,14 @@ def test_a_limit_of_transfers_is_kept() -> None:
     result = op("a", "TC", asynchronous=True, registers=1)
     loop = small_loop([result, op("b", "BUS"), op("c", "ALU", 3)], [edge("a", "b"), edge("a", "c")])
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, smem=4096)
-    assert twill.schedule(loop, machine).initiation_interval == 3
-    assert twill.schedule(loop, machine, limits={"transfers": 0}).initiation_interval == 4
+    assert static_schedule(loop, machine).initiation_interval == 3
+    assert static_schedule(loop, machine, limits={"transfers": 0}).initiation_interval == 4
 
 
 def test_a_value_wider_than_a_threads_registers_is_refused_before_solving() -> None:
     loop = small_loop([op("a", "TC", registers=300)])
     with pytest.raises(twill.RefusedError) as caught:
-        twill.schedule(loop, small_machine(registers=255))
+        static_schedule(loop, small_machine(registers=255))
     assert str(caught.value) == (
         "small: the result of a needs 300 registers per thread; small has 255 of which 0 are "
         "reserved"
@@ -172,7 +173,7 @@ def test_a_value_wider_than_a_threads_registers_is_refused_before_solving() -> N
 def test_a_value_larger_than_shared_memory_is_refused_before_solving() -> None:
     loop = small_loop([op("a", "TC", memory="smem")])
     with pytest.raises(twill.RefusedError, match=r"a needs 1024 bytes of smem; .* 512 bytes left"):
-        twill.schedule(loop, small_machine(smem=512))
+        static_schedule(loop, small_machine(smem=512))
 
 
 def test_invariants_that_fill_shared_memory_are_refused_before_solving() -> None:
@@ -181,7 +182,7 @@ def test_invariants_that_fill_shared_memory_are_refused_before_solving() -> None
         update={"invariants": (Invariant(name="q", tile=tile),)}
     )
     with pytest.raises(twill.RefusedError, match="need 1024 bytes of smem; small has 512"):
-        twill.schedule(loop, small_machine(smem=512))
+        static_schedule(loop, small_machine(smem=512))
 
 
 def test_what_never_fits_is_refused_with_the_families_in_the_way() -> None:
@@ -192,17 +193,17 @@ def test_what_never_fits_is_refused_with_the_families_in_the_way() -> None:
     loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=4)
     with pytest.raises(twill.RefusedError, match=r"in the way are .*registers"):
-        twill.schedule(loop, machine)
+        static_schedule(loop, machine)
 
 
 def test_an_operation_wider_than_the_machine_is_bad_input() -> None:
     with pytest.raises(twill.InputError, match=r"operations\[0\]\.warps: operation 'a' needs 16"):
-        twill.schedule(small_loop([op("a", "TC", warps=16)]), small_machine())
+        static_schedule(small_loop([op("a", "TC", warps=16)]), small_machine())
 
 
 def test_an_unknown_unit_is_bad_input() -> None:
     with pytest.raises(twill.InputError) as caught:
-        twill.schedule(small_loop([op("a", "GPU")]), small_machine())
+        static_schedule(small_loop([op("a", "GPU")]), small_machine())
     assert str(caught.value) == (
         "small: operations[0].cost.steps[0].unit: small has no unit named 'GPU' (it has TC, ALU)"
     )
@@ -223,7 +224,7 @@ def test_as_it_is_written_a_loop_takes_as_few_groups_as_most_loops_need() -> Non
     for seed in range(12):
         loop, machine = random_loop(seed)
         try:
-            schedule = twill.schedule(loop, machine, search="written")
+            schedule = static_schedule(loop, machine, search="written")
         except twill.RefusedError:
             continue
         assert len(schedule.groups) <= likely_groups(build_problem(loop, machine))

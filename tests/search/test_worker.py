@@ -18,6 +18,7 @@ from twill.errors import SolverError
 from twill.search import worker
 from twill.search.cache import Cache
 from twill.search.request import Request
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 from twill.search.worker import resident, solve_within
 
@@ -32,7 +33,7 @@ def test_with_enough_memory_it_is_the_same_answer(
         told.append(message)
 
     solved = solve_within(4000, Request(paper_loop, paper_machine), report=report, cache=cache)
-    assert solved.schedule.to_json() == twill.schedule(paper_loop, paper_machine).to_json()
+    assert solved.schedule.to_json() == static_schedule(paper_loop, paper_machine).to_json()
     assert "found a schedule at I = 2" in told
     assert solve_within(4000, Request(paper_loop, paper_machine), cache=cache).cached
     assert solve(Request(paper_loop, paper_machine), cache=cache).cached

@@ -15,6 +15,7 @@ from tests.support.small import tight_loop
 from tests.support.unrolled import unrolled
 from twill.artifacts.program import Arrive
 from twill.frontends.schedules import load_schedule
+from twill.search.scheduler import schedule as static_schedule
 from twill.show.code import code, program_data
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import Arrived, Handlers, SimulationError, Waited
@@ -42,7 +43,7 @@ ORDERS = ("fa3_forward_128x128_parts", "fa4_forward", "paper_example_by_hand")
 
 @pytest.fixture(scope="module")
 def gemm_schedule(hopper: twill.Machine) -> twill.Schedule:
-    return twill.schedule(twill.load_loop("gemm_two_tiles_hopper"), hopper)
+    return static_schedule(twill.load_loop("gemm_two_tiles_hopper"), hopper)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_pseudo_code_of_attention_on_blackwell_runs_for_any_trip_count() -> None
 @pytest.fixture(scope="module")
 def releasing() -> twill.Schedule:
     """Return the schedule of a loop with a value that only the next iteration reads, elsewhere."""
-    schedule = twill.schedule(*tight_loop(38))
+    schedule = static_schedule(*tight_loop(38))
     released = [i for i in schedule.program("load").body if isinstance(i, Arrive) and i.distance]
     assert [(i.barrier, i.distance) for i in released] == [("o7.empty", 1)]
     return schedule

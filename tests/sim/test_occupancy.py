@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 from typer.testing import CliRunner
 
-import twill
 from tests.sim.test_races import ring
 from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
@@ -18,6 +17,7 @@ from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
+from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy
 from twill.sim.checks.occupied import Occupied
@@ -294,7 +294,7 @@ def test_bytes_of_one_address_are_taken_once() -> None:
         op("next", "TC", 3, latency=5, asynchronous=True, registers=1),
     ]
     edges = [edge("sum", "sum", 1, in_place=True), edge("sum", "next")]
-    schedule = twill.schedule(small_loop(operations, edges), small_machine(smem=1024))
+    schedule = static_schedule(small_loop(operations, edges), small_machine(smem=1024))
     assert schedule.initiation_interval == 5
     smem = check(schedule, iterations=6).occupancy["smem"]
     assert (smem.peak, smem.exceeded) == (1024, False)

@@ -18,6 +18,7 @@ from twill.engines import FAMILIES
 from twill.errors import InputError, MissingLibraryError, RefusedError
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 from twill.sim.execute import run
 from twill.studies.published import Figure
 from twill.studies.reproduce import CASES, LONGEST_FIRST, claims, reproduce, write_page
@@ -103,7 +104,7 @@ def test_a_search_without_an_answer_fails_every_claim_that_is_left() -> None:
 
 
 def solved_gemm() -> twill.Schedule:
-    return twill.schedule(*packaged("gemm_two_tiles_hopper"), options=Options(effort=0.5))
+    return static_schedule(*packaged("gemm_two_tiles_hopper"), options=Options(effort=0.5))
 
 
 @pytest.mark.triton
@@ -261,7 +262,7 @@ def test_a_search_stops_at_the_level_that_matters(
     paper_loop: twill.Loop, paper_machine: twill.Machine
 ) -> None:
     schedules = [
-        twill.schedule(paper_loop, paper_machine, options=Options(until=until))
+        static_schedule(paper_loop, paper_machine, options=Options(until=until))
         for until in ("stages", "groups", "slack")
     ]
     proved = [[x.level for x in s.proof.levels if x.proved] for s in schedules if s.proof]
@@ -270,7 +271,7 @@ def test_a_search_stops_at_the_level_that_matters(
     for schedule in schedules:
         assert verify(schedule).valid
         assert (schedule.initiation_interval, schedule.stages) == (2, 2)
-    again = twill.schedule(paper_loop, paper_machine, options=Options(until="stages"))
+    again = static_schedule(paper_loop, paper_machine, options=Options(until="stages"))
     assert again.to_json() == schedules[0].to_json()
     with pytest.raises(InputError, match="until: one of stages, groups"):
         Options(until="interval")

@@ -50,6 +50,7 @@ from twill.search import scheduler
 from twill.search.cache import Cache, _head
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
+from twill.search.scheduler import schedule as static_schedule
 from twill.show.ir import ir
 from twill.sim.engine import Conditions, latency_texts
 from twill.sim.engine.latency import LatencyFile, parse_latencies
@@ -135,7 +136,7 @@ def said(file: str) -> str:
 @functools.cache
 def schedules() -> tuple[str, ...]:
     """Schedules with all that they may have, as JSON."""
-    solved = twill.schedule(packaged_loop(PAPER), Machine.named(PAPER))
+    solved = static_schedule(packaged_loop(PAPER), Machine.named(PAPER))
     return (solved.to_json(), *(load_schedule(name).to_json() for name in SCHEDULES))
 
 

@@ -14,6 +14,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.promise import Measured, ProgramBound, Promise
 from twill.bounds.programs import program_bounds
 from twill.frontends import load_loop, packaged_loops
+from twill.search.scheduler import schedule as static_schedule
 from twill.verification.promise import check_program_bound
 
 MORE = 1.001
@@ -157,7 +158,7 @@ def test_named_barriers_count_where_they_cost_less() -> None:
 def test_a_load_whose_latency_is_drawn_may_take_no_time(latency: str, *, holds: bool) -> None:
     loop, machine = load_loop("gemm_two_tiles_hopper"), Machine.named("hopper_h100")
     bound = next(a.bound for a in program_bounds(loop, machine) if a.reason == "memory")
-    schedule = twill.schedule(loop, machine)
+    schedule = static_schedule(loop, machine)
     measured = Measured(warp_scheduler="oldest", latency=latency, interval_cycles=9999.0)
     promise = Promise(interval_cycles=9999.0, iterations=64, conditions=(measured,), bound=bound)
     told = twill.verify(schedule.model_copy(update={"promise": promise})).violations

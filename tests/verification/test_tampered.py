@@ -15,6 +15,7 @@ from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from tests.support.tampering import Data, changes
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.search.request import Request
+from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 
 RECORDED = (
@@ -211,6 +212,6 @@ def test_refutations_are_taken_on_trust_from_who_made_them() -> None:
 
 
 def test_slots_that_hide_a_latency_do_not_depend_on_the_wait_that_frees_them() -> None:
-    schedule = twill.schedule(*tight_loop(111), rules="paper")
+    schedule = static_schedule(*tight_loop(111), rules="paper")
     assert schedule.hiding_depths == {"o0": 2, "o1": 2}
     assert twill.verify(schedule).valid

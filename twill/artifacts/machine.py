@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -178,19 +179,22 @@ class Machine(Artifact):
         return "sha256:" + hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @classmethod
-    def named(cls, name: str) -> Self:
+    def named(cls, name: Self | str | os.PathLike[str]) -> Self:
         """Return a packaged machine, or read a file if `name` ends in ``.toml`` or ``.json``.
 
         Parameters
         ----------
-        name : str
-            A name that `packaged_machines` lists, or a path.
+        name : str or path
+            A name that `packaged_machines` lists, or a path; a machine is returned as it is.
 
         Raises
         ------
         InputError
             If there is no such machine.
         """
+        if isinstance(name, cls):
+            return name
+        name = os.fspath(name)
         if name.endswith((".toml", ".json")):
             return cls.load(name)
         text = packaged_text("machine", FOLDER, name, ".toml")

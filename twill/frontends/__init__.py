@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
+import os
 import re
 import tomllib
 from collections.abc import Callable
@@ -56,13 +57,13 @@ def packaged_loops() -> dict[str, PackagedLoop]:
     return {name: PackagedLoop(name=name, **entry) for name, entry in tomllib.loads(text).items()}
 
 
-def load_loop(name: str, *, loop: str | None = None) -> Loop:
+def load_loop(name: Loop | str | os.PathLike[str], *, loop: str | None = None) -> Loop:
     """Return a loop: packaged by name, or from a ``.json`` (ours or ddg-0.1) or ``.mlir`` file.
 
     Parameters
     ----------
-    name : str
-        A name that `packaged_loops` lists, or a path.
+    name : str or path
+        A name that `packaged_loops` lists, or a path; a loop is returned as it is.
     loop : str, optional
         Which loop of a file that has several, by name or number.
 
@@ -73,6 +74,9 @@ def load_loop(name: str, *, loop: str | None = None) -> Loop:
     RefusedError
         If a dump's loop cannot be scheduled.
     """
+    if isinstance(name, Loop):
+        return name
+    name = os.fspath(name)
     packaged = packaged_loops().get(name)
     if packaged is not None:
         return _packaged(name, loop or packaged.loop)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -37,15 +38,15 @@ SIGNALS = ("await", "wait", "arrive", "put", "get", "fence")
 Data = dict[str, Any]
 
 
-def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
+def load_schedule(name: Schedule | str | os.PathLike[str], *, waits: str | None = None) -> Schedule:
     """Return a schedule: packaged by name, or from a file.
 
     Parameters
     ----------
-    name : str
-        A name that `packaged_schedules` lists, or a path: of a ``twill.schedule`` or a
-        ``twill.order`` (``.json``), of a schedule for a ``ddg-0.1`` graph (``.json``), or of a
-        schedule as IR (``.mlir``).
+    name : str or path
+        A schedule, which is returned as it is, a name that `packaged_schedules` lists, or a path:
+        of a ``twill.schedule`` or a ``twill.order`` (``.json``), of a schedule for a ``ddg-0.1``
+        graph (``.json``), or of a schedule as IR (``.mlir``).
     waits : str, optional
         Where asynchronous results are awaited, of an order if not where it says: ``late`` or
         ``hoisted``, see `twill.artifacts.order.Order`.
@@ -55,6 +56,9 @@ def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
     InputError
         If there is no such schedule, it is not valid, or its waits are written down.
     """
+    if isinstance(name, Schedule):
+        return name
+    name = os.fspath(name)
     if waits is not None and waits not in get_args(Waits):
         known = ", ".join(get_args(Waits))
         raise InputError(f"one of {known} (got {short(waits)})", path="waits")

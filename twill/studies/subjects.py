@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -64,11 +65,16 @@ class Subject:
         return solve(request, timeout=timeout, report=report, cache=Cache()).schedule
 
 
-def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject]:
+Place = str | os.PathLike[str]
+
+
+def subjects(
+    items: Iterable[Loop | Schedule | Place], machines: Sequence[Machine | Place] = ()
+) -> list[Subject]:
     """Return loops on machines, and schedules on theirs, in the order in which they are named.
 
-    `items`: packaged names or files. A JSON file whose key ``schema`` is ``twill.schedule`` or
-    ``twill.order`` is a schedule, anything else a loop.
+    `items`: packaged names, files, or loops and schedules. A JSON file whose key ``schema`` is
+    ``twill.schedule`` or ``twill.order`` is a schedule, anything else a loop.
     `machines`: for the loops, each on each; the machine that a packaged loop is meant for without
     them.
 
@@ -79,9 +85,12 @@ def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject
     """
     chosen = [Machine.named(name) for name in machines]
     found: list[Subject] = []
-    for item in items:
-        if is_schedule(item):
+    for given in items:
+        item = given if isinstance(given, Loop | Schedule) else os.fspath(given)
+        if isinstance(item, Schedule) or (isinstance(item, str) and is_schedule(item)):
             found.append(Subject.of(load_schedule(item)))
+        elif isinstance(item, Loop):
+            found += [Subject(item.name, item, m) for m in chosen or _own_machine(item.name)]
         else:
             # Without folders and endings.
             name = item.rpartition("/")[2]

@@ -167,7 +167,7 @@ def with_warps(loop: Loop, machine: Machine, own: int, warps: int) -> Loop:
 def _of_tiles(
     loop: Loop, machine: Machine, subject: str, on: str
 ) -> tuple[Iterator[_Change], Iterator[_Change]]:
-    return _sub_tiles(loop, machine, subject, on), _smaller_tiles(loop, machine, subject, on)
+    return _sub_tiles(loop, machine, subject, on), _smaller_tiles(loop, subject, on)
 
 
 def _sub_tiles(loop: Loop, machine: Machine, subject: str, on: str) -> Iterator[_Change]:
@@ -188,7 +188,7 @@ def _sub_tiles(loop: Loop, machine: Machine, subject: str, on: str) -> Iterator[
         )
 
 
-def _smaller_tiles(loop: Loop, machine: Machine, subject: str, on: str) -> Iterator[_Change]:
+def _smaller_tiles(loop: Loop, subject: str, on: str) -> Iterator[_Change]:
     try:
         own = tile_of(loop)
     except TwillError:

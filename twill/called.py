@@ -1,0 +1,43 @@
+"""Rooms that are called as the function of the interface that has their name: `twill.polish`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+ROOMS = ("emit", "explain", "polish")
+INTERFACE = "twill.interface"  # imported on the first call, since it needs these rooms itself
+
+
+class Called(ModuleType):
+    """A room that is called."""
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(
+            importlib.import_module(INTERFACE), self.__name__.rpartition(".")[2]
+        )
+        return found
+
+    @property
+    def __signature__(self) -> Signature:
+        """What notebooks and `help` show."""
+        return importlib.import_module("inspect").signature(self.__wrapped__)  # type: ignore[no-any-return]
+
+    def __call__(self, *given: object, **named: object) -> Any:
+        """Call the function of the interface."""
+        return self.__wrapped__(*given, **named)
+
+
+class House(ModuleType):
+    """The package, in which an import puts each room."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in ROOMS and isinstance(value, ModuleType):
+            value.__class__ = Called
+        super().__setattr__(name, value)
