@@ -309,7 +309,7 @@ def schedule(
 
 def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, output: Output) -> None:
     """Write and print a schedule, or the one that was chosen among several or made of it."""
-    from twill.show.polished import polished_data, print_polished
+    from twill.show.polished import polished_data, print_answer
     from twill.show.schedule import print_schedule, schedule_data
 
     static = solved.schedule if choice is None else choice.schedule
@@ -317,17 +317,20 @@ def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, outp
     def data() -> dict[str, object]:
         how = {"cached": solved.cached, "seconds": solved.seconds}
         chosen = {} if choice is None else {"robust": choice.to_dict()}
-        faster = {} if polished is None else {"polished": polished_data(polished)}
-        return {**schedule_data(static), **how, **chosen, **faster}
+        if polished is not None:
+            chosen = {"static": schedule_data(static), "polished": polished_data(polished)}
+        return {**schedule_data(written), **how, **chosen}
 
     def show() -> None:
+        if polished is not None:
+            print_answer(polished, static)
+            return
         print_schedule(static)
         if choice is not None:
             say(textwrap.fill(choice.words, WIDTH))
-        if polished is not None:
-            print_polished(polished)
 
-    output.keep(static if polished is None else polished.schedule, "schedule-summary", data, show)
+    written = static if polished is None else polished.schedule
+    output.keep(written, "schedule-summary", data, show)
 
 
 @command

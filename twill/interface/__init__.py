@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
-from twill import verification
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, Schedule
@@ -24,6 +23,8 @@ from twill.search.request import EngineName, Request, SearchName, TimeMode, engi
 from twill.search.scheduler import solve
 from twill.sim import execute
 from twill.sim.engine import Conditions
+from twill.verification import Verdict
+from twill.verification import verify as judged
 
 if TYPE_CHECKING:
     from twill.explain import Explanation
@@ -157,9 +158,9 @@ def polish(
     )
 
 
-def verify(schedule: Schedule | Place) -> verification.Verdict:
+def verify(schedule: Schedule | Place) -> Verdict:
     """Check a schedule against every rule of the model; see `twill.verification.verify`."""
-    return verification.verify(load_schedule(schedule))
+    return judged(load_schedule(schedule))
 
 
 @functools.wraps(execute.run)

@@ -64,7 +64,7 @@ class GroupSummary(Part):
     registers_live: int | None
 
 
-class Figures(Document):
+class StaticFigures(Part):
     """The main figures of a schedule; times in its unit where a name does not say cycles."""
 
     name: str
@@ -84,6 +84,10 @@ class Figures(Document):
     proved: dict[Level, bool]
     levels: dict[Level, int]
     bound: LowerBound | None
+
+
+class Figures(StaticFigures, Document):
+    """The same, as a document of its own."""
 
 
 class SearchSeconds(Part):
@@ -143,12 +147,16 @@ class PolishedFigures(Part):
 
 
 class ScheduleSummary(Figures):
-    """``twill schedule --json``, ``twill extract --json``; the last of these without a search."""
+    """``twill schedule --json``, ``twill extract --json``; the last of these without a search.
+
+    Of the schedule that is written; `static` is the one that polishing began with.
+    """
 
     schema_name: Literal["twill.schedule-summary"] = Field(alias="schema")
     cached: bool | None = None
     seconds: SearchSeconds | None = None
     robust: Robust | None = None
+    static: StaticFigures | None = None
     polished: PolishedFigures | None = None
 
 

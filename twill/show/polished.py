@@ -9,8 +9,11 @@ from twill.artifacts.promise import Promise
 from twill.console import paragraph, say
 from twill.formats import cycles, percent, plural, signed_percent
 from twill.show.differences import Comparison, differences_data, print_differences
+from twill.show.proof import why
+from twill.show.schedule import print_schedule
 
 if TYPE_CHECKING:
+    from twill.artifacts.schedule import Schedule
     from twill.polish import Polished
 
 
@@ -43,6 +46,25 @@ def print_polished(polished: Polished) -> None:
         changes = Comparison(polished.given, polished.schedule)
         print_differences(changes, without=OF_TIMES)
         say()
+    _print_promise(polished, promise)
+
+
+def print_answer(polished: Polished, static: Schedule) -> None:
+    """Print the program that was found, and in a line the static schedule that it came from."""
+    written, proof = polished.schedule, static.proof
+    promise = written.promise
+    assert promise is not None
+    print_schedule(written)
+    if written.initiation_interval is None and static.initiation_interval is not None:
+        stages = plural(static.stages or 0, "stage")
+        told = f"static schedule: interval {static.initiation_interval}, {stages}"
+        if proof is not None:
+            told += f"; {why(proof.bound)}"
+        paragraph(told)
+    _print_promise(polished, promise)
+
+
+def _print_promise(polished: Polished, promise: Promise) -> None:
     paragraph(promise_words(promise))
     if polished.given_cycles is not None:
         change = signed_percent(promise.interval_cycles / polished.given_cycles - 1)

@@ -73,13 +73,15 @@ def interval_data(schedule: Schedule) -> dict[str, Any]:
 
 
 def print_schedule(schedule: Schedule) -> None:
-    """Print where every operation is, and what was proved."""
+    """Print where every operation is, and what was proved if it has static times."""
     _print_placements(schedule)
     for load, depth in schedule.pipeline_depths.items():
         wanted = schedule.hiding_depths.get(load, depth)
         shallow = f" (warning: hiding its latency takes {wanted})" if wanted > depth else ""
         say(f"{load}: ring of {plural(depth, 'slot')}{shallow}")
     say()
+    if schedule.initiation_interval is None:
+        return
     say(
         f"initiation interval {schedule.initiation_interval} {unit_of_time(schedule)}, length "
         f"{schedule.length}, {plural(schedule.stages or 0, 'stage')} ({schedule.rules} rules)"
@@ -113,12 +115,12 @@ def placements(schedule: Schedule) -> Table:
         for task in sorted(role.tasks, key=lambda task: slot.get(task.operation, 0)):
             steps = schedule.machine.cost(schedule.loop.operation(task.operation)).steps
             unit = next((step.unit for step in steps if step.unit != "issue"), steps[0].unit)
-            times = (time.get(task.operation, "") for time in (start, slot))
+            times = (time.get(task.operation, "") for time in (start, slot) if start)
             name = f"{styles[role.group.name].letter}: {task.operation}"
             rows.append([name, task.kind, unit, *times, task.stage])
     unit = "cycles" if schedule.time.mode != "normalized" else "units"
     columns = [Column("operation"), Column("kind"), Column("unit")]
-    columns += [Column("start", unit, count), Column("slot", unit, count)]
+    columns += [Column(name, unit, count) for name in ("start", "slot") if start]
     return Table([*columns, Column("stage", form=count)], rows)
 
 

@@ -11,13 +11,15 @@ from typing import Any, TypeVar
 
 import simpy
 
-import twill
 from twill.artifacts.loop import Cost, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.console import Report, say, silent
 from twill.formats import count, mebibytes, ratio
+from twill.frontends import load_loop
+from twill.search.request import Request
+from twill.search.scheduler import solve
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.tables import Column, Table
@@ -107,7 +109,7 @@ def bench_simulator(
     """
     if schedule is None:
         report(f"scheduling {LOOP}")
-        schedule = twill.schedule(twill.load_loop(LOOP), Machine.named(MACHINE))
+        schedule = solve(Request(load_loop(LOOP), Machine.named(MACHINE))).schedule
     speeds = []
     for trips in iterations:
         report(f"{schedule.name}, {trips} iterations")
