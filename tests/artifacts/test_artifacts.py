@@ -16,6 +16,7 @@ from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Tile
 from twill.frontends.schedules import load_schedule
 from twill.schemas import SCHEMAS, schema_text
+from twill.verification import Verdict, Violation
 
 LOOP = {"name": "x", "operations": [{"name": "a", "kind": "k"}]}
 
@@ -209,6 +210,17 @@ def test_notebooks_show_a_table_and_what_groups_issue(paper_schedule: twill.Sche
     assert "<p>&lt;b&gt; on paper_example" in named._repr_html_()
     # One without times, as polishing makes, is a table.
     assert "<svg" not in load_schedule("paper_example_by_hand")._repr_html_()
+
+
+def test_notebooks_show_loops_machines_and_verdicts(paper_schedule: twill.Schedule) -> None:
+    loop, machine = paper_schedule.loop, paper_schedule.machine
+    shown = loop._repr_html_()
+    assert all(f'<td class="words">{o.name}</td>' in shown for o in loop.operations)
+    assert all(f'<td class="words">{unit}</td>' in machine._repr_html_() for unit in machine.units)
+    assert "<p>&lt;b&gt;: 3 operations" in loop.model_copy(update={"name": "<b>"})._repr_html_()
+    assert twill.verify(paper_schedule)._repr_html_().startswith("<p>valid, ")
+    broken = Verdict((Violation("<r>", "a > b"),), ("<r>",))
+    assert "<li>&lt;r&gt;: a &gt; b</li>" in broken._repr_html_()
 
 
 def test_a_run_is_a_table_of_cycles(paper_schedule: twill.Schedule) -> None:

@@ -20,7 +20,7 @@ import pytest
 import twill
 import twill.polish as polishing
 from tests.support.commands import in_process
-from twill.cli.schedule import _conditions
+from twill.cli import conditions_of
 from twill.errors import Refusal
 from twill.frontends.schedules import load_schedule
 from twill.lower.pipeline import Choices
@@ -441,7 +441,7 @@ def test_a_program_may_lack_registers_on_the_way_but_not_in_the_end(
 
 
 def test_conditions_are_taken_as_they_are_told() -> None:
-    assert _conditions(["oldest:nominal", "oldest", "oldest:fixed:9"]) == (
+    assert conditions_of(["oldest:nominal", "oldest", "oldest:fixed:9"]) == (
         Conditions(warp_scheduler="oldest"),
         Conditions(warp_scheduler="oldest", latency=("fixed:9",)),
     )

@@ -19,8 +19,7 @@ ElementType = Literal[FloatType, "i64", "i32", "i16", "i8", "i1"]
 MemoryName = Literal["registers", "smem", "tmem", "none"]
 DependenceKind = Literal["data", "anti", "order"]
 Axes = tuple[NonNegativeInt | None, ...]
-MOST_CYCLES = 1 << 22
-MOST_EXTENT = 1 << 20
+MOST_CYCLES, MOST_EXTENT = 1 << 22, 1 << 20
 MOST_ELEMENTS = 1 << 28
 MOST_DISTANCE = 1 << 16
 MOST_WARPS = 64
@@ -332,6 +331,7 @@ class Loop(Artifact):
     """
 
     most_bytes = 16 * 1024 * 1024
+    shown = ("operations", "kind", "warps", "location")
     schema_name: Literal["twill.loop"] = Field("twill.loop", alias="schema")
     schema_version: Literal[1] = 1
     name: Name

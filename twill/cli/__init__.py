@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -46,6 +46,17 @@ Workers = Annotated[
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
 PROGRAMS = "64, 2,000 or 8,000, fewer of many operations"  # that are simulated, by effort
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+ConditionTexts = Annotated[
+    list[str] | None,
+    Option(
+        "--conditions",
+        metavar="WARPS[:LATENCY]",
+        help="How programs are simulated: warps round-robin or oldest, and loads of that latency "
+        "(fixed:N, uniform:A,B, ...) instead of the nominal one. Repeatable: the first counts "
+        "most.",
+        show_default="round-robin and oldest",
+    ),
+]
 LoopName = Annotated[
     str,
     Argument(help="A packaged name, loop.json, a ddg-0.1 graph (.json) or a TTGIR dump (.mlir)."),
@@ -292,3 +303,21 @@ def sizes(texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
 def numbers(text: str, option: str) -> list[int]:
     """Split ``10,20,50``."""
     return [number(part.strip(), option) for part in text.split(",")]
+
+
+def conditions_of(texts: Sequence[str] | None) -> tuple[Conditions, ...]:
+    """Return the conditions under which programs are simulated.
+
+    Raises
+    ------
+    InputError
+        If there is no such warp scheduler.
+    """
+    from twill.polish import DEFAULT_CONDITIONS
+    from twill.sim.engine import Conditions
+
+    parts = [text.partition(":") for text in texts or ()]
+    given = [
+        Conditions.of(warp_scheduler=warps, latency=latency or None) for warps, _, latency in parts
+    ]
+    return tuple(dict.fromkeys(given)) or DEFAULT_CONDITIONS

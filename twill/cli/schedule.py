@@ -13,12 +13,14 @@ from typer import Option
 
 from twill.cli import (
     PROGRAMS,
+    ConditionTexts,
     EffortName,
     LoopName,
     Output,
     ScheduleName,
     Workers,
     command,
+    conditions_of,
     number,
     pairs,
     processes,
@@ -47,17 +49,6 @@ EngineName = StrEnum(
 SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper", "written": "written"})
 ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
 PreferenceName = StrEnum("PreferenceName", {"few-groups": "few-groups"})
-ConditionTexts = Annotated[
-    list[str] | None,
-    Option(
-        "--conditions",
-        metavar="WARPS[:LATENCY]",
-        help="How programs are simulated: warps round-robin or oldest, and loads of that latency "
-        "(fixed:N, uniform:A,B, ...) instead of the nominal one. Repeatable: the first counts "
-        "most.",
-        show_default="round-robin and oldest",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -271,7 +262,7 @@ def schedule(
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
     with told, progress(f"scheduling {loop}") as report:
-        conditions = _conditions(polishing.conditions)
+        conditions = conditions_of(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
         simulations = polishing.simulations(question, robust, request.loop)
         asked: tuple[Request, ...] = (request,)
@@ -356,7 +347,7 @@ def polish(
         given = load_schedule(schedule)
         check_target(output.output)
         budget = simulations or programs_of(effort.value, given.loop)
-        found, stopped = _polished((given,), budget, seed, _conditions(conditions), jobs, report)
+        found, stopped = _polished((given,), budget, seed, conditions_of(conditions), jobs, report)
     output.keep(
         found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)
     )
@@ -389,21 +380,3 @@ def _polished(
     except Interrupted as interrupted:
         return interrupted.polished, interrupted
     return found, None
-
-
-def _conditions(texts: Sequence[str] | None) -> tuple[Conditions, ...]:
-    """Return the conditions under which programs are simulated.
-
-    Raises
-    ------
-    InputError
-        If there is no such warp scheduler.
-    """
-    from twill.polish import DEFAULT_CONDITIONS
-    from twill.sim.engine import Conditions
-
-    parts = [text.partition(":") for text in texts or ()]
-    given = [
-        Conditions.of(warp_scheduler=warps, latency=latency or None) for warps, _, latency in parts
-    ]
-    return tuple(dict.fromkeys(given)) or DEFAULT_CONDITIONS

@@ -10,9 +10,10 @@ from typing import Any
 
 import twill
 from twill.artifacts.schedule import Schedule
+from twill.bounds.programs import program_bound
 from twill.console import Report, silent
 from twill.errors import InputError
-from twill.formats import cycles
+from twill.formats import cycles, signed_percent, teraflops
 from twill.frontends.schedules import load_schedule
 from twill.names import unused
 from twill.show import looks
@@ -241,7 +242,12 @@ def _told_of(one: Steady) -> Iterator[str]:
         return
     promised = one.result.static_interval_cycles
     kept = "" if promised is None else f"; promised were {cycles(promised)}"
-    yield f"{one.name} takes {cycles(one.interval)} cycles an iteration{kept}"
+    run, bound = one.result, program_bound(one.schedule.loop, one.schedule.machine)
+    speed = f", {teraflops(run.tflops)} TFLOP/s at {run.clock_mhz:g} MHz" if run.tflops else ""
+    yield f"{one.name} takes {cycles(one.interval)} cycles an iteration{speed}{kept}"
+    least = f"{cycles(bound.cycles)} ({bound.reason}: {', '.join(bound.of)})"
+    gap = signed_percent(one.interval / bound.cycles - 1)
+    yield f"No program takes fewer than {least}; {one.name} is at {gap}"
     if one.result.profile and one.result.profile.critical:
         yield f"What sets the pace: {one.result.profile.critical.words}"
 
