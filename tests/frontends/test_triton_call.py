@@ -137,6 +137,7 @@ def test_a_tuned_kernel_is_compiled_as_it_is_launched(sm: int, depth: int) -> No
 def test_descriptors_have_the_blocks_of_a_configuration_that_is_not_pruned(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    files.note_once.cache_clear()
     signature, *_, options = ours(f"{FILE}:scores", {}, SCORES, 90)
     assert signature["q_desc"] == "tensordesc<fp16[128, 64]>"
     assert signature["k_desc"] == "tensordesc<fp16[64, 64]>"  # 256 are more than a sequence has

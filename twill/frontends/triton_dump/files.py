@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import sys
@@ -19,6 +20,8 @@ from twill.files import keep_input
 from twill.frontends.triton_dump.lower import import_triton, target_of
 
 LONGEST_REASON = 300
+# A file is imported for each of its dumps.
+note_once = functools.cache(note)
 
 
 class _Driver:
@@ -92,7 +95,7 @@ def _imported(path: Path, file: str, name: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         if undecorated(getattr(module, name, None)) is None:
             raise InputError(f"cannot be imported: {one_line(error)}", file=file) from None
-        note(f"twill: {file}: what follows {name} is left out: {one_line(error)}")
+        note_once(f"twill: {file}: what follows {name} is left out: {one_line(error)}")
     finally:
         sys.path[:] = search_path
         del sys.modules[module.__name__]
