@@ -295,7 +295,7 @@ class Source(Part):
     statements : dict
         For each operation the positions, in the body of that loop, of what it computes.
     shared_bytes : int, optional
-        Bytes of shared memory that the kernel takes before and after the loop.
+        Of shared memory, that the kernel takes before and after the loop.
     """
 
     text: Annotated[str, Field(max_length=1 << 22)]
@@ -351,7 +351,8 @@ class Loop(Artifact):
         names = [operation.name for operation in self.operations]
         check_unique("operations", "name", names, "operation")
         self._check_ends(frozenset(names))
-        self._check_source(frozenset(names))
+        for name in self.source.statements if self.source is not None else ():
+            check_known("source.statements", name, frozenset(names), "operation")
         cycle = zero_distance_cycle(self.dependences)
         if cycle:
             message = f"a cycle of distance 0 can never execute: {' -> '.join(cycle)}"
@@ -371,10 +372,6 @@ class Loop(Artifact):
                 if read.operation not in invariant.used_by:
                     message = f"is not in used_by (got {short(read.operation)})"
                     raise refuse(f"{path}.reads[{position}].operation", message)
-
-    def _check_source(self, names: Container[str]) -> None:
-        for name in self.source.statements if self.source is not None else ():
-            check_known("source.statements", name, names, "operation")
 
     @property
     def summary(self) -> str:

@@ -37,7 +37,7 @@ class Epilogue(Plans):
         self._stage()
         self.reused: dict[tuple[str, tuple[int, ...], str], str] = {}
         self.parts = self._split()
-        self._check_room()
+        _check_room(self.memories, self._used(), self._bytes(self.parts))
 
     # -- buffers ---------------------------------------------------------------------------------
 
@@ -46,16 +46,6 @@ class Epilogue(Plans):
         apart = [v for v in self.plan.moved if v not in self.staged]
         moved = sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart)
         return self.memories.bytes_taken() + moved + self.room.size
-
-    def _check_room(self) -> None:
-        """Refuse a kernel that takes more shared memory than a block has."""
-        used, tiles = self._used(), self._bytes(self.parts)
-        if used + tiles > self.memories.available:
-            raise RefusedError(
-                f"{self.memories.schedule.name}: the kernel takes {used + tiles} bytes of shared "
-                f"memory ({self.memories.bytes_taken()} for values of the loop, {tiles} for tiles "
-                f"that are stored), and has {self.memories.available}; fewer slots leave more"
-            )
 
     def _split(self) -> int:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
@@ -286,3 +276,13 @@ class Epilogue(Plans):
                 if self._crosses(owner, self.plan.tensors[owner])
             ]
         return lines
+
+
+def _check_room(memories: Memories, used: int, tiles: int) -> None:
+    """Refuse a kernel that takes more shared memory than a block has."""
+    if used + tiles > memories.available:
+        raise RefusedError(
+            f"{memories.schedule.name}: the kernel takes {used + tiles} bytes of shared memory "
+            f"({memories.bytes_taken()} for the loop, {tiles} for tiles that are stored), and has "
+            f"{memories.available}; fewer slots leave more"
+        )

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 from twill.artifacts.program import Storage
+from twill.emit.columns import Allocation, fitting
 from twill.emit.layouts import dtype
 from twill.emit.slots import Slots
 from twill.emit.source import SSAValue, loops
 from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands
 from twill.show.iterations import Iteration
-
-ALIGNED = 4  # columns of which Triton's allocations begin at a multiple
-HALF = 64  # rows of a tile that takes half of the lanes
-MOST_ORDERS = 1000  # of allocations that are tried
 
 
 class Kind(NamedTuple):
@@ -194,20 +189,19 @@ class Allocations(Slots):
                 if any(meets(storage, o) for o in owners):
                     raise RefusedError(f"{name} overlaps another value of tensor memory in part")
                 owners.append(storage)
-                apart[name] = self._tensor_allocation(storage, name)
+                apart[name] = self._tensor_allocation(storage, name, None)
             else:
-                slices.append(self._tensor_slice(storage, name, owner))
+                slices.append(self._tensor_allocation(storage, name, owner))
         yield from (apart[self._same_place(storage)] for storage in self._fitting(owners))
         yield from slices
 
-    def _tensor_allocation(self, storage: Storage, name: str) -> str:
-        tile = self._tile(name)
-        shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
-        made = f"gl.{dtype(tile.dtype)}, {shape}, {self._tensor_layout(name)}"
-        return f"{self.names(name)}_tmem = allocate_tensor_memory({made})"
-
-    def _tensor_slice(self, storage: Storage, name: str, owner: Storage) -> str:
+    def _tensor_allocation(self, storage: Storage, name: str, owner: Storage | None) -> str:
+        """Return what allocates a value, or what makes it a part of its owner's columns."""
         tile, layout = self._tile(name), self._tensor_layout(name)
+        if owner is None:
+            shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
+            made = f"gl.{dtype(tile.dtype)}, {shape}, {layout}"
+            return f"{self.names(name)}_tmem = allocate_tensor_memory({made})"
         whole = f"{self.names(self._same_place(owner))}_tmem"
         begin = storage.addresses[0] - owner.addresses[0]
         cast = f".reinterpret(gl.{dtype(tile.dtype)}, {list(tile.shape)}, {layout})"
@@ -215,67 +209,30 @@ class Allocations(Slots):
         return f"{self.names(name)}_tmem = {whole}{cut}{cast}"
 
     def _fitting(self, owners: list[Storage]) -> list[Storage]:
-        """Return allocations in an order in which Triton's allocator has room for them.
-
-        That takes the first free columns in the order of allocation, and of tiles of 64 rows the
-        first free half; the first factor of a product and its accumulator take the same half.
-        """
-        by_address = sorted(owners, key=lambda s: (s.addresses, s.halves))
-        orders = itertools.chain([owners, by_address], itertools.permutations(owners))
-        room = self.schedule.machine.memories.tmem
-        most = room.available if room is not None else 0
-        least = math.inf
-        for order in itertools.islice(orders, MOST_ORDERS):
-            columns = self._columns(order)
-            if columns <= most:
-                return list(order)
-            least = min(least, columns)
-        raise RefusedError(f"the kernel takes {least:.0f} columns of tensor memory, and has {most}")
-
-    def _columns(self, order: Sequence[Storage]) -> int:
-        """Return the columns that allocations take in an order."""
-        taken: set[tuple[int, int]] = set()  # column and half
-        halves: dict[str, int] = {}  # of values that share theirs
-        for storage in order:
-            tile = self._tile(storage.value)
-            width, partners = storage.size * storage.slots, self._partners(storage, order)
-            half = tile.shape[-2] <= HALF
-            known = {halves[p] for p in partners if p in halves}
-            rows = (known or (0, 1)) if half else (0,)
-            for begin, first in ((c, r) for c in itertools.count(0, ALIGNED) for r in rows):
-                cells = {
-                    (column, row)
-                    for column in range(begin, begin + width)
-                    for row in ((first,) if half else (0, 1))
-                }
-                if not cells & taken:
-                    taken |= cells
-                    halves |= dict.fromkeys(partners, first)
-                    break
-        return max((column for column, _ in taken), default=-1) + 1
-
-    def _partners(self, storage: Storage, owners: Sequence[Storage]) -> set[str]:
-        """Return the allocations that take the same half as one, itself among them."""
+        """Return allocations in an order in which Triton's allocator has room for them."""
         owner_of = {
             value: o.value
             for value, s in self._tensor.items()
             for o in owners
             if s is o or self._same_place(s) == self._same_place(o) or _within(s, o)
         }
-        found, pending = {storage.value}, [storage.value]
         pairs = [
-            {owner_of[d.producer], owner_of[d.consumer]}
+            frozenset({owner_of[d.producer], owner_of[d.consumer]})
             for d in self.schedule.loop.dependences
             if d.kind == "data"
             and {d.producer, d.consumer} <= owner_of.keys()
             and self.operations[d.consumer].kind.startswith("mma")
         ]
-        while pending:
-            value = pending.pop()
-            for pair in (p for p in pairs if value in p):
-                pending += pair - found
-                found |= pair
-        return found
+        allocations = [
+            Allocation(
+                o.value, o.size * o.slots, self._tile(o.value).shape[-2], (o.addresses, o.halves)
+            )
+            for o in owners
+        ]
+        room = self.schedule.machine.memories.tmem
+        order = fitting(allocations, pairs, room.available if room is not None else 0)
+        by_name = {o.value: o for o in owners}
+        return [by_name[allocation.name] for allocation in order]
 
     def _tensor_layout(self, value: str) -> str:
         for statement in self.statements(value):

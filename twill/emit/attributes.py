@@ -113,8 +113,13 @@ def _check_operands(source: Source, statement: Statement) -> None:
             raise refused(statement, "it has barriers of its own")
     elif name == "ttng.tmem_store":
         predicate = list(statement.operands)[-1]
-    if predicate is not None and not source.is_true(predicate):
+    if predicate is not None and not _is_true(source, predicate):
         raise refused(statement, "it has a predicate")
+
+
+def _is_true(source: Source, value: SSAValue) -> bool:
+    made = source.statement(value)
+    return made is not None and name_of(made) == "arith.constant" and not source.is_zero(value)
 
 
 def _check_effect(statement: Statement) -> None:

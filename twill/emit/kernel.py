@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import NamedTuple
 
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
 from twill.emit import attributes, host
 from twill.emit.after import Epilogue
 from twill.emit.dress import Gluon
+from twill.emit.fixed import fixed_buffers
 from twill.emit.host.choice import Choice
-from twill.emit.layouts import Layouts, dtype
+from twill.emit.layouts import Layouts
 from twill.emit.memory import Memories
 from twill.emit.names import DONE, FIRST, INDENT, LINE, TRIPS, wrapped
 from twill.emit.outside import Outside
@@ -22,7 +22,6 @@ from twill.emit.roles import Role
 from twill.emit.source import Source, Statement, loops
 from twill.emit.written import written_before
 from twill.errors import DefectError, RefusedError
-from twill.frontends.ttgir.reader import name_of
 from twill.lower.prepare import prepared
 
 AMPERE = "triton.experimental.gluon.language.nvidia.ampere"
@@ -291,7 +290,7 @@ class _Kernel:
         return [*self._kernel_arguments, *self._variables]
 
     def _entry(self, partitions: list[tuple[str, int, int]]) -> list[str]:
-        fixed = self._fixed()
+        fixed = fixed_buffers(self.memories, self.gluon)
         allocations = [
             *self.memories.allocations(),
             *fixed.allocations,
@@ -340,7 +339,7 @@ class _Kernel:
     @property
     def _variables(self) -> list[str]:
         """Names of everything that is allocated, in order."""
-        fixed = self._fixed()
+        fixed = fixed_buffers(self.memories, self.gluon)
         lines = [*self.memories.allocations(), *fixed.allocations, *self.epilogue.allocations()]
         names = [line.split(" = ", 1)[0] for line in lines]
         barriers = [*self.memories.barriers(), *self.epilogue.barriers()]
@@ -349,49 +348,6 @@ class _Kernel:
     def _tile(self, statement: Statement) -> str:
         tiles = [o for o in statement.operands if self.source.type_of(o).kind == "tensor"]
         return self.outside.value(tiles[0]).text
-
-    def _fixed(self) -> _Fixed:
-        """Return how buffers are filled before the loop."""
-        outside, memories = Outside(self.memories, self.gluon), self.memories
-        allocations, loads, stores, size = [], [], [], 0
-        for root, name in memories.fixed_names.items():
-            statement = self.source.statement(root)
-            if statement is None or name_of(statement) != "ttg.local_alloc":
-                raise RefusedError(f"what fills {name} before the loop has no template")
-            kind = self.source.type_of(root)
-            layout = self.layouts.of_memory(self.source.layout_text(root))
-            shape = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}"
-            allocations.append(f"{name} = gl.allocate_shared_memory({shape}, {layout})")
-            value = statement.operands[0]
-            made = self.source.statement(value)
-            if made is not None and name_of(made) == "tt.descriptor_load":
-                descriptor, *at = made.operands
-                where = ", ".join(outside.value(o).text for o in at)
-                argument = memories.argument(descriptor)
-                loads.append(f"tma.async_load({argument}, [{where}], before_full, {name})")
-                tile = kind.checked_tile()
-                size += tile.bytes
-            else:
-                stores.append(f"{name}.store({outside.value(value).text})")
-        if (loads or stores) and memories.persistent:
-            raise RefusedError("buffers that are filled for each output tile have no template")
-        lines = [*outside.lines]
-        if loads:
-            lines += [
-                "before_full = mbarrier.allocate_mbarrier()",
-                "mbarrier.init(before_full, count=1)",
-                f"mbarrier.expect(before_full, {size})",
-                *loads,
-                "mbarrier.wait(before_full, 0)",
-            ]
-        if stores:
-            lines += [*stores, "fence_async_shared()"]
-        return _Fixed(allocations, lines)
-
-
-class _Fixed(NamedTuple):
-    allocations: list[str]
-    lines: list[str]
 
 
 def _section(title: str) -> str:

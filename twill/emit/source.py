@@ -170,11 +170,6 @@ class Source:
             return False
         return constant(made, self.type_of(value).dtype) == 0
 
-    def is_true(self, value: SSAValue) -> bool:
-        """Return whether a value is the constant that is true."""
-        made = self.statement(value)
-        return made is not None and name_of(made) == "arith.constant" and not self.is_zero(value)
-
     def origins(self, values: Iterable[SSAValue]) -> set[str]:
         """Return the arguments, and ``program_id`` of an axis, that values are computed from."""
         found: set[str] = set()
@@ -193,20 +188,14 @@ class Source:
     @cached_property
     def trips(self) -> int | None:
         """The number of iterations, if it is the same for all programs and arguments."""
-        step, span = self._number(self.step), self._number(self.upper)
-        lower, above = self._number(self.lower), self.statement(self.upper)
+        step, span = _number(self, self.step), _number(self, self.upper)
+        lower, above = _number(self, self.lower), self.statement(self.upper)
         if span is not None and lower is not None:
             span -= lower
         elif above is not None and name_of(above) == "arith.addi":
-            span = sum(self._number(o) or 0 for o in above.operands if o is not self.lower)
+            span = sum(_number(self, o) or 0 for o in above.operands if o is not self.lower)
             span = span if self.lower in above.operands else 0
         return -(-span // step) if span and step else None
-
-    def _number(self, value: SSAValue) -> int | None:
-        made = self.statement(value)
-        if made is None or name_of(made) != "arith.constant":
-            return None
-        return int(constant(made, self.type_of(value).dtype))
 
     @cached_property
     def varies(self) -> bool:
@@ -259,3 +248,10 @@ def constant(statement: Statement, dtype: str) -> int | float | bool:
         if int(number) & exponent == exponent and int(number) < 4 * exponent:
             return float(struct.unpack(real, struct.pack(whole, int(number)))[0])
     return number if isinstance(number, int) else float(number)
+
+
+def _number(source: Source, value: SSAValue) -> int | None:
+    made = source.statement(value)
+    if made is None or name_of(made) != "arith.constant":
+        return None
+    return int(constant(made, source.type_of(value).dtype))

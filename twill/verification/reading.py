@@ -395,8 +395,7 @@ def _pinned(loop: Loop, machine: Machine, works: dict[str, Work], rules: Rules) 
 
 
 def _registers(machine: Machine) -> RegisterFile | None:
-    given = machine.registers
-    if given is None:
+    if machine.registers is None:
         return None
-    figures: dict[str, Any] = {name: said and int(said.value) for name, said in given}
+    figures: dict[str, Any] = {n: said and int(said.value) for n, said in machine.registers}
     return RegisterFile(threads=figures["warps"] * machine.threads_per_warp.value, **figures)
