@@ -38,7 +38,7 @@ SOLVERS = {
     | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"
-        for name in ("__init__", "graph", "kinds", "memory", "reader")
+        for name in ("__init__", "around", "contiguity", "graph", "kinds", "memory", "reader")
     }
     | {
         "twill/frontends/triton_dump/pipelined.py",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-
-from xdsl.ir import Attribute
+from typing import Any
 
 from twill.emit.source import Source, SSAValue, Statement
 from twill.errors import RefusedError
@@ -92,7 +91,7 @@ def check(source: Source) -> None:
 
 def _check_attributes(statement: Statement) -> None:
     accepted = ACCEPTED.get(name_of(statement), {})
-    given: dict[str, Attribute] = {**statement.attributes, **statement.properties}
+    given: dict[str, Any] = {**statement.attributes, **statement.properties}
     for key, value in given.items():
         if key in (*OTHERS, *ASSUMED, *HINTS) or key.startswith(ANNOTATIONS):
             continue

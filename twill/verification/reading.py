@@ -152,6 +152,7 @@ def read_model(
             working_set = works[name].working_set + wider
             works[name] = replace(works[name], working_set=working_set, widening=of)
     hop, held = units(machine.synchronisation.hop.value), rules == "issue"
+    beside = getattr(loop.source, "shared_bytes", None) or 0  # by the kernel around the loop
     return Model(
         rules=rules,
         operations=tuple(works.values()),
@@ -161,10 +162,8 @@ def read_model(
         ),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={
-            name: available(memory) * 2
-            if isinstance(memory, TensorMemory)
-            else available(memory) - (getattr(loop.source, "shared_bytes", None) or 0)
-            for name, memory in machine.memories.by_name.items()
+            name: 2 * available(m) if isinstance(m, TensorMemory) else available(m) - beside
+            for name, m in machine.memories.by_name.items()
         },
         fixed={
             name: sum(footprint(i.tile, machine) for i in loop.invariants if i.tile.memory == name)
