@@ -24,10 +24,21 @@ import numpy as np
 from twill.errors import InputError, TwillError
 from twill.sim.emulator import pytorch
 from twill.sim.emulator.faults import FaultError, Place
-from twill.sim.emulator.hosts import load, stand_ins
-from twill.sim.emulator.machine import Session
+from twill.sim.emulator.hosts import load, source_of, stand_ins
+from twill.sim.emulator.machine import Session, running
 
-__all__ = ["Difference", "Emulation", "FaultError", "Place", "Run", "emulate", "load", "stand_ins"]
+__all__ = [
+    "Difference",
+    "Emulation",
+    "FaultError",
+    "Place",
+    "Run",
+    "emulate",
+    "failure",
+    "load",
+    "source_of",
+    "stand_ins",
+]
 
 MANY = 8  # iterations of a longer run
 CONTRACT = ("make_arguments", "launch", "reference", "OUTPUTS")
@@ -112,6 +123,8 @@ def emulate(
 ) -> Emulation:
     """Execute the kernel of a file and compare what it writes with the file's reference.
 
+    The file is a program: all that it says is executed, with the rights of who calls.
+
     Parameters
     ----------
     path : str or Path
@@ -152,14 +165,22 @@ def emulate(
                 for victim in session.candidates if victims and first.passed else ():
                     with stand_ins(victim=victim, **options):
                         runs.append(_run(loaded(), Run(count, victim), seed, expected))
-    except TwillError:
+    except (TwillError, KeyboardInterrupt):
         raise
-    except Exception as error:  # a kernel file may raise anything
-        where = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-        line = f"line {where[-1].lineno}" if where else ""
-        message = f"{type(error).__name__}: {error}"
-        raise InputError(message, path=line, file=str(path)) from error
+    except BaseException as error:  # a kernel file may raise anything; to end is no success
+        raise failure(error, path) from error
     return Emulation(str(path), tuple(runs), "PyTorch" if real else "stand-in")
+
+
+def failure(error: BaseException, path: str | Path) -> InputError:
+    """Return what a kernel file raised as an error of that file, with the line."""
+    where = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    line = f"line {where[-1].lineno}" if where else ""
+    try:
+        text = f": {error}" if str(error) else ""
+    except BaseException:  # an error of the file's own may raise another
+        text = ", which cannot be written"
+    return InputError(f"{type(error).__name__}{text}", path=line, file=str(path))
 
 
 def _trip_counts(path: str | Path, options: dict[str, Any]) -> list[int]:
@@ -194,6 +215,9 @@ def _loaded(path: str | Path) -> ModuleType:
     for name in CONTRACT:
         if not hasattr(module, name):
             raise InputError(f"defines no {name}", file=str(path))
+    if not module.OUTPUTS:
+        wrong = "names no output, so that nothing is compared"
+        raise InputError(wrong, path="OUTPUTS", file=str(path))
     return module
 
 
@@ -214,10 +238,16 @@ def _prepared(
 
 def _run(module: ModuleType, run: Run, seed: int, expected: _References) -> Run:
     arguments, grid = module.make_arguments(run.iterations, seed)
+    session = running.session
+    assert session is not None
     try:
         module.launch(arguments, grid)
     except FaultError as fault:
         return Run(run.iterations, run.victim, fault=fault)
+    for name in module.OUTPUTS:
+        if not session.has_written(pytorch.array_of(arguments[name]).data):
+            fault = FaultError("unwritten", f"no kernel writes the output {name}")
+            return Run(run.iterations, run.victim, fault=fault)
     found = tuple(_difference(name, arguments[name], *expected[name]) for name in module.OUTPUTS)
     return Run(run.iterations, run.victim, found)
 

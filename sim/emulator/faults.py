@@ -32,8 +32,8 @@ class FaultError(TwillError):
     Parameters
     ----------
     kind : str
-        ``race``, ``fence``, ``uninitialised``, ``barrier``, ``in flight``, ``deadlock``, ``bounds``
-        or ``shape``.
+        ``race``, ``fence``, ``uninitialised``, ``barrier``, ``in flight``, ``deadlock``,
+        ``bounds``, ``shape`` or ``unwritten``.
     text : str
         What is wrong; it names the memory or barrier.
     place : Place, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import importlib.util
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from twill.errors import InputError
+from twill.files import read_bytes
 from twill.sim.emulator import (
     barriers,
     float2,
@@ -228,6 +230,23 @@ class _Current(SourceFileLoader):
         return self.source_to_code(self.get_data(self.get_filename(fullname)), self.path)
 
 
+def source_of(path: str | Path) -> str:
+    """Return the text of a kernel file, which is UTF-8.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or is something else.
+    """
+    data = read_bytes(path)
+    if data.startswith(codecs.BOM_UTF8):
+        raise InputError("begins with a byte order mark; UTF-8 needs none", file=str(path))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8: byte {error.start}", file=str(path)) from None
+
+
 def load(path: str | Path) -> ModuleType:
     """Return a kernel file as a module; it must be called within `stand_ins`.
 
@@ -241,6 +260,7 @@ def load(path: str | Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file, loader=_Current(name, str(file)))
     if spec is None or spec.loader is None or file.suffix != ".py" or not file.is_file():
         raise InputError("no such Python file", file=str(path))
+    source_of(file)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

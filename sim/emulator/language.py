@@ -113,6 +113,7 @@ def _store(pointer: Pointer, value: Any, mask: Any = None, **_: Any) -> None:
     flat, where, meant = pointer.elements(mask)
     numbers = pointer.tensor.dtype.rounded(np.broadcast_to(array(value).data, where.shape))
     flat[where[meant]] = numbers[meant]
+    machine().session.write(flat)
 
 
 def _atomic(update: Callable[..., None], *types: str) -> Callable[..., Array]:
@@ -127,6 +128,7 @@ def _atomic(update: Callable[..., None], *types: str) -> Callable[..., Array]:
         flat, where, meant = pointer.elements(mask)
         before = flat[where].copy()
         numbers = dtype.rounded(np.broadcast_to(array(value).data, where.shape))
+        machine().session.write(flat)
         update(flat, where[meant], numbers[meant])
         flat[where[meant]] = dtype.rounded(flat[where[meant]])
         return Array(before, dtype)

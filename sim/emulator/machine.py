@@ -35,6 +35,8 @@ class Session:
         What can be a victim, as met so far; the values mean nothing.
     shared : object
         What kernels were given for the host's tensors.
+    written : dict
+        The memory of tensors that kernels wrote, by its address.
     """
 
     victim: str | None = None
@@ -42,6 +44,27 @@ class Session:
     capability: tuple[int, int] = (9, 0)
     candidates: dict[str, None] = field(default_factory=dict)
     shared: Any = None
+    written: dict[int, object] = field(default_factory=dict)
+
+    def write(self, numbers: Any) -> None:
+        """Remember that a kernel wrote into an array, or the one that it is a view of."""
+        owner = _owner(numbers)
+        self.written[_address(owner)] = owner
+
+    def has_written(self, numbers: Any) -> bool:
+        """Return whether a kernel wrote into the memory of an array."""
+        return _address(_owner(numbers)) in self.written
+
+
+def _owner(numbers: Any) -> Any:
+    """Return the array that a view is of, through all views between."""
+    while isinstance(getattr(numbers, "base", None), np.ndarray):
+        numbers = numbers.base
+    return numbers
+
+
+def _address(numbers: Any) -> int:
+    return int(numbers.__array_interface__["data"][0])
 
 
 @dataclass(eq=False)

@@ -166,6 +166,7 @@ def _store(tensor_desc: TensorDescriptor, coord: Any, src: Memory, *, add: bool 
         if add:
             tile = tensor_desc.dtype.rounded(tensor_desc.elements[inside] + tile)
         tensor_desc.elements[inside] = tile
+        running.session.write(tensor_desc.elements)
 
     event = running.later(f"stores of {src.name.split('[')[0]}", run)
     running.current.stores.append([(event, access)])

@@ -762,7 +762,7 @@ def test_rings_have_depths_and_nothing_else_has() -> None:
     for depth in (2, 4):
         for key, told in (
             ("hiding_depths", f"statistics: hiding the latency of k takes 3 slots, not {depth}"),
-            ("pipeline_depths", f"slots: k has a pipeline depth of {depth} and 3 slots"),
+            ("pipeline_depths", f"statistics: k has a pipeline depth of {depth} and 3 slots"),
         ):
             assert judged(schedule, partial(put, key, {"k": depth})) == [told]
     for key, what in (("pipeline_depths", "pipeline depth"), ("hiding_depths", "hiding depth")):

@@ -273,7 +273,7 @@ class Schedule(Artifact):
         """Loop, machine, interval and groups."""
         told = f"{self.loop.name} on {self.machine.name}"
         if self.promise is not None:
-            told += f": {self.promise.interval_cycles:g} cycles simulated"
+            told += f": {self.promise.interval_cycles:g} cycles promised"
         elif self.initiation_interval is not None:
             told += f": static interval {self.initiation_interval}"
         return f"{told}, {', '.join(group.name for group in self.groups)}"

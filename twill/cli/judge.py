@@ -139,6 +139,7 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
         "violations": [{"rule": v.rule, "message": v.message} for v in verdict.violations],
         "trusted": [asdict(claim) for claim in verdict.trusted],
         "within": list(verdict.within),
+        "unchecked": list(verdict.unchecked),
     }
 
 

@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from twill.cli import Json, ScheduleName, command, tell
 from twill.console import progress, say, say_written
-from twill.errors import InputError, RefusedError
+from twill.errors import InputError, RefusedError, short
 from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ Language = StrEnum("Language", ["gluon"])
 HOPPER, BLACKWELL = (9, 0), (10, 0)
 GIVEN_ITERATIONS = 8  # of the one run with arguments of one's own
 AXES = 3  # of a grid
+COUNT = re.compile("0*[1-9][0-9]{0,8}")
 INTEGER = re.compile(r"-?[0-9]+")
 
 
@@ -103,7 +104,9 @@ def _check(schedule: Schedule, file: str, *, as_json: bool) -> None:
 
 @command
 def run_kernel(
-    kernel_file: Annotated[Path, Argument(help="An emitted kernel.")],
+    kernel_file: Annotated[
+        Path, Argument(help="An emitted kernel: a Python program, which is executed.")
+    ],
     emulate: Annotated[
         bool,
         Option("--emulate", help="On NumPy, without Triton and without a GPU."),
@@ -134,7 +137,8 @@ def run_kernel(
     """Run an emitted kernel and compare what it writes with its own reference.
 
     On the GPU at hand, with times, or on NumPy with --emulate. The exit status is 1 if it breaks a
-    rule, or computes something else.
+    rule, or computes something else. The file is a program that runs with your rights: read one
+    that you do not trust first.
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))
@@ -159,7 +163,7 @@ def _emulated(
     from twill.show.emulated import emulation_data, print_emulation
     from twill.sim import emulator
 
-    text = file.read_text(encoding="utf-8")
+    text = emulator.source_of(file)
     capability = BLACKWELL if "nvidia.blackwell" in text else HOPPER
     found = emulator.emulate(
         file,
@@ -212,6 +216,8 @@ def _trip_counts(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     words = text.split(",")
-    if not all(word.strip().isdigit() and int(word) > 0 for word in words):
-        raise InputError(f"positive numbers with commas between (got {text})", path="--iterations")
+    if not all(COUNT.fullmatch(word.strip()) for word in words):
+        raise InputError(
+            f"positive numbers with commas between (got {short(text)})", path="--iterations"
+        )
     return tuple(int(word) for word in words)

@@ -102,10 +102,17 @@ class Judge:
 
         One whose static times break a rule is an answer without these. What breaks a rule of
         programs, or fails to run, is only where a search begins.
+
+        Raises
+        ------
+        InputError
+            If no rule is broken but the proof is false.
         """
         bare = schedule.model_copy(update={"promise": None, "proof": None})
         if verify(bare).violations:
             schedule = bare = _without_times(bare)
+        elif false := verify(schedule.model_copy(update={"promise": None})).violations:
+            raise InputError(false[0].message, path=false[0].rule, file=schedule.file)
         if broken := verify(bare).violations:
             return schedule, None, str(broken[0])
         try:

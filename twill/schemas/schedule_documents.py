@@ -279,6 +279,7 @@ class Verdict(Document):
     violations: tuple[Violation, ...]
     trusted: tuple[Trusted, ...]
     within: Strings
+    unchecked: Strings
     reproved: tuple[Reproof, ...] | None
     runs: tuple[Kept, ...] | None
     checks: tuple[Checks, ...] | None

@@ -201,7 +201,7 @@ def print_violations(violations: Sequence[Violation]) -> None:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """Print what was checked, what is broken, and what of a proof only engines have shown."""
+    """Print what was checked and what is broken, what only engines have shown, and what nobody."""
     if not verdict.valid:
         print_violations(verdict.violations)
         return
@@ -213,6 +213,8 @@ def print_verdict(verdict: Verdict) -> None:
         paragraph(f"taken on trust from {solver}: {'; '.join(claims)}")
     if verdict.trusted and verdict.within:
         paragraph(f"all within what was asked for: {', '.join(verdict.within)}")
+    if verdict.unchecked:
+        paragraph(f"not checked: {'; '.join(verdict.unchecked)}")
 
 
 def print_reproof(reproof: Reproof) -> None:

@@ -41,7 +41,7 @@ def schedule_data(schedule: Schedule) -> dict[str, Any]:
         "stages": schedule.stages,
         "groups": [group.model_dump(include=shown) for group in schedule.groups],
         "pipeline_depths": schedule.pipeline_depths,
-        "hiding_depths": schedule.hiding_depths,
+        "hiding_depths": schedule.hiding_depths if interval is not None else {},
         "start": schedule.start,
         "assignment": schedule.assignment,
         "proved": {} if proof is None else {entry.level: entry.proved for entry in proof.levels},

@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from twill.console import say
-from twill.errors import InputError, MissingLibraryError
+from twill.errors import InputError, MissingLibraryError, TwillError
+from twill.sim.emulator import failure, source_of
 from twill.tables import Column, Table
 
 TRIPS = (2, 3, 8, 32, 64)
@@ -94,15 +95,19 @@ def measured(
     torch, triton = _library("torch"), _library("triton")
     if not torch.cuda.is_available():
         raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
-    module = _module(path, "CONFIG", "check", "bench", "make_arguments")
-    make = (
-        module if arguments is None else _module(arguments, "make_arguments")
-    ).make_arguments
-    module.make_arguments = partial(make, **given or {})  # type: ignore[attr-defined]
-    least = int(module.CONFIG.least_iterations)
-    counts = iterations or [n for n in TRIPS if n >= least]
+    try:
+        module = _module(path, "CONFIG", "check", "bench", "make_arguments")
+        other = module if arguments is None else _module(arguments, "make_arguments")
+        make = partial(other.make_arguments, **given or {})
+        module.make_arguments = make  # type: ignore[attr-defined]
+        least = int(module.CONFIG.least_iterations)
+        counts = iterations or [n for n in TRIPS if n >= least]
+        trips = tuple(_timed(module, count) for count in counts)
+    except (TwillError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a kernel file may raise anything; to end is no success
+        raise failure(error, path) from error
     major, minor = torch.cuda.get_device_capability()
-    trips = tuple(_timed(module, count) for count in counts)
     clock, further = _clock(torch), _further(trips)
     return Measured(
         file=str(path),
@@ -134,6 +139,7 @@ def _library(name: str) -> Any:
 
 
 def _module(path: Path, *names: str) -> ModuleType:
+    source_of(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

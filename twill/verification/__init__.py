@@ -48,12 +48,15 @@ class Verdict:
         What the proof says and only an engine has shown.
     within : tuple of str
         What had been asked for: the proof is about schedules that keep it.
+    unchecked : tuple of str
+        What the schedule says of how it was found, and nothing in it shows.
     """
 
     violations: tuple[Violation, ...]
     rules: tuple[str, ...]
     trusted: tuple[Trusted, ...] = ()
     within: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -87,7 +90,8 @@ def verify(schedule: Schedule) -> Verdict:
     if schedule.programs and not times.timed(schedule):
         placed = Placed(model, schedule)
         rules = _asked(schedule, UNTIMED)
-        return Verdict(tuple(_violations(placed, rules)), rules)
+        unchecked = tuple(promise.unchecked(schedule))
+        return Verdict(tuple(_violations(placed, rules)), rules, unchecked=unchecked)
     missing = [Violation("completeness", said) for said in times.incomplete(model, schedule)]
     if missing:
         return Verdict(tuple(missing), ("completeness",))
@@ -97,6 +101,7 @@ def verify(schedule: Schedule) -> Verdict:
         ("completeness", *rules),
         tuple(trusted(placed)),
         tuple(conditions(schedule.proof) if schedule.proof else ()),
+        tuple(promise.unchecked(schedule)),
     )
 
 
@@ -116,6 +121,7 @@ def statistics(placed: Placed) -> Iterator[str]:
     yield from registers.recorded_registers(placed)
     yield from memory.recorded_depths(placed)
     yield from times.unit_of_time(placed)
+    yield from times.of_times(placed)
 
 
 # Checks by the name of the rule, in the order in which they are reported.
@@ -144,5 +150,5 @@ RULES: dict[str, Callable[[Placed], Iterator[str]]] = {
 # How long an iteration takes, and that nothing is overwritten while it lives, the simulator shows.
 UNTIMED = (
     *("groups", "variable latency", "registers", "register file", "storage", "addresses"),
-    *("programs", "fences", "promise"),
+    *("programs", "fences", "statistics", "promise"),
 )

@@ -90,7 +90,6 @@ def _what(key: Key) -> str:
 
 def slots(placed: Placed) -> Iterator[str]:
     """A slot is overwritten only after its last reader released it (Addresses)."""
-    depths, rings = placed.schedule.pipeline_depths, dict[str, int]()
     for s in placed.schedule.storage:
         begin, end = _life(placed, s)
         needed, what = max(1, -(-(end - begin) // placed.interval)), f"{s.value} in {s.memory}"
@@ -98,14 +97,6 @@ def slots(placed: Placed) -> Iterator[str]:
             yield f"{what} lives {end - begin} and has {s.slots} slots, needs {needed}"
         elif s.slots > needed and not s.addresses and s.reader is None:
             yield f"{what} needs {needed} slots and has {s.slots}"
-        if s.memory != "registers" and not s.transfer:
-            rings.setdefault(s.value, s.slots)
-    for operation in placed.model.operations:
-        name, depth = operation.name, depths.get(operation.name)
-        if operation.streaming and depth is None:
-            yield f"streaming load {name} has no pipeline depth"
-        if depth is not None and rings.get(name, depth) != depth:
-            yield f"{name} has a pipeline depth of {depth} and {rings[name]} slots"
 
 
 def _life(placed: Placed, storage: Storage) -> tuple[int, int]:
@@ -162,13 +153,23 @@ def _ordered_before_update(placed: Placed, read: Edge, v: int) -> bool:
 
 
 def recorded_depths(placed: Placed) -> Iterator[str]:
-    """Check that rings, and nothing else, say how deep they are, and what hides their latency."""
+    """Check that rings, and nothing else, say how deep they are, and what hides their latency.
+
+    Without static times nothing tells what hides a latency: see `unchecked`.
+    """
     depths, hiding = placed.schedule.pipeline_depths, placed.schedule.hiding_depths
     rings = {o.name: o for o in placed.model.operations if o.streaming}
     for what, given in (("pipeline depth", depths), ("hiding depth", hiding)):
-        for name in sorted(rings.keys() ^ given.keys()):
+        for name in sorted(rings.keys() ^ given.keys() if placed.timed else given.keys() - rings):
             yield f"{name} {'has no' if name in rings else 'is no ring and has a'} {what}"
-    for name, ring in rings.items():
+    slots: dict[str, int] = {}
+    for s in placed.schedule.storage:
+        if s.memory != "registers" and not s.transfer:
+            slots.setdefault(s.value, s.slots)
+    for name, depth in depths.items():
+        if slots.get(name, depth) != depth:
+            yield f"{name} has a pipeline depth of {depth} and {slots[name]} slots"
+    for name, ring in rings.items() if placed.timed else ():
         needed = _hiding(placed, ring)
         if hiding.get(name, needed) != needed:
             yield f"hiding the latency of {name} takes {needed} slots, not {hiding[name]}"

@@ -245,20 +245,17 @@ class _Fences:
 
     def _preceded(self, unit: _Access, warps: _Access) -> bool:
         """Whether a fence stands before the unit's, behind the last wait that may tell of it."""
-        home = self.schedule.assignment[unit.name]
-        (body,) = [program.body for program in self.schedule.programs if program.group == home]
-        known = {
-            position
+        issued = [
+            (position, part.stage, program)
             for program in self.schedule.programs
-            if program.group == home
-            for position, _ in self._known(program, warps)
-        }
-        first, stage = min(
-            (position, part.stage)
-            for position, instruction in enumerate(body)
+            for position, instruction in enumerate(program.body)
             for part in issues_of(instruction)
             if part.operation == unit.name
-        )
+        ]
+        if not issued:  # which `programs` tells of, as of one that another group issues
+            return False
+        first, stage, home = min(issued, key=lambda found: found[:2])
+        body, known = home.body, {position for position, _ in self._known(home, warps)}
         for position in reversed(range(first)):
             instruction = body[position]
             if isinstance(instruction, Fence) and instruction.stage == stage:

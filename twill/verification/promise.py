@@ -11,17 +11,35 @@ from collections.abc import Iterator
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
+from twill.artifacts.schedule import Schedule
 from twill.verification.argued import ROUNDING, Argued
 from twill.verification.sharing import SharedGroups
-from twill.verification.times import Placed
+from twill.verification.times import Placed, timed
 
 NOMINAL = "nominal"  # latencies of loads that are those of the machine file
 
 
+def unchecked(schedule: Schedule) -> Iterator[str]:
+    """Say what a schedule states of how it was found, which nothing in it shows."""
+    promise = schedule.promise
+    if promise is not None and promise.static_interval is not None and not timed(schedule):
+        yield f"found from a static interval of {promise.static_interval}"
+    if promise is not None and promise.simulations:
+        yield f"found among {promise.simulations} simulated programs, with seed {promise.seed}"
+    if schedule.hiding_depths and not timed(schedule):
+        slots = (f"{slots} of {load}" for load, slots in schedule.hiding_depths.items())
+        yield f"slots that hide the latency of loads: {', '.join(slots)}"
+
+
 def promise(placed: Placed) -> Iterator[str]:
-    """Check the bound that a schedule has beside its interval; loads may take any time if drawn."""
+    """Check a promise's static interval, and its bound; loads may take any time if drawn."""
     schedule = placed.schedule
-    if schedule.promise is None or (bound := schedule.promise.bound) is None:
+    if schedule.promise is None:
+        return
+    static, given = schedule.initiation_interval, schedule.promise.static_interval
+    if placed.timed and given not in (None, static):
+        yield f"the promise says a static interval of {given}, it is {static}"
+    if (bound := schedule.promise.bound) is None:
         return
     latency = None if schedule.promise.conditions[0].latency == NOMINAL else 0
     yield from check_program_bound(schedule.loop, schedule.machine, bound, latency=latency)

@@ -76,9 +76,9 @@ def register_file(placed: Placed) -> Iterator[str]:
 
 
 def recorded_registers(placed: Placed) -> Iterator[str]:
-    """Check that the registers that are said to be live on a group are."""
+    """Check that the registers that are said to be live on a group are, in rows or along it."""
     for name, group in placed.groups.items():
-        live = int(live_registers(placed, name).max())
+        live = int(live_registers(placed, name).max()) if placed.timed else _along(placed, group)
         if group.registers_live not in (None, live):
             yield f"group {name} says {group.registers_live} registers live, {live} are"
 

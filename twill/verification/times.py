@@ -195,6 +195,14 @@ def concurrency(placed: Placed) -> Iterator[str]:
                 )
 
 
+def of_times(placed: Placed) -> Iterator[str]:
+    """Check that a schedule without static times says nothing that follows from them."""
+    if not placed.timed:
+        for key in ("stages", "proof"):
+            if getattr(placed.schedule, key) is not None:
+                yield f"the schedule has {key} and no static times"
+
+
 def unit_of_time(placed: Placed) -> Iterator[str]:
     """Check that the unit of time is what its costs say, within its budget (Time)."""
     scale = placed.schedule.time

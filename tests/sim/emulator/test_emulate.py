@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.house.test_house import ROOT
+from tests.support.commands import TWILL, in_process
 from twill.errors import InputError
 from twill.sim.emulator import emulate, load, stand_ins
 
@@ -50,13 +52,97 @@ def test_an_output_that_is_not_written_is_not_passed(tmp_path: Path) -> None:
         ("x = (", "kernel.py: '(' was never closed"),
         ("import torch\ntorch.fft", "kernel.py: line 2: AttributeError: module 'torch' has no"),
         ("import numba_of_nobody", "kernel.py: line 1: ModuleNotFoundError: No module named"),
+        ("raise BaseException('x')", "kernel.py: line 1: BaseException: x"),
+        ("raise SystemExit(0)", "kernel.py: line 1: SystemExit: 0"),
+        ("class E(Exception):\n __str__ = None\nraise E", "kernel.py: line 3: E, which cannot be"),
+        ("\ufeffx = 1", "kernel.py: begins with a byte order mark"),
+        ("x = '\udce9'", "kernel.py: not UTF-8: byte 5"),
+        ("x = '\0'", "kernel.py: "),
     ],
 )
 def test_a_file_that_cannot_be_run_is_refused(text: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "kernel.py").write_text(text)
+    (tmp_path / "kernel.py").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError) as caught:
         emulate(tmp_path / "kernel.py")
     assert said in str(caught.value)
+    done = in_process(*TWILL, "run-kernel", "kernel.py", "--emulate", folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"), [("SystemExit(0)", "SystemExit: 0"), ("GeneratorExit", "GeneratorExit")]
+)
+@pytest.mark.parametrize(
+    "function", ["load", "multiply", "gemm", "make_arguments", "launch", "reference"]
+)
+def test_a_kernel_that_ends_is_no_success(
+    function: str, raised: str, said: str, tmp_path: Path
+) -> None:
+    text, count = re.subn(
+        rf"(def {function}\((?:[^()]|\([^()]*\))*\)[^\n]*:\n)",
+        rf"\1    raise {raised}\n",
+        GEMM.read_text(),
+    )
+    assert count == 1
+    (tmp_path / "kernel.py").write_text(text)
+    done = in_process(*TWILL, "run-kernel", "kernel.py", "--emulate", folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert re.fullmatch(rf"twill: kernel.py: line \d+: {said}\n", done.stderr)
+
+
+def test_nothing_that_is_compared_is_no_success(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    text = GEMM.read_text()
+    assert text.count('OUTPUTS = ("c",)') == 1
+    file.write_text(text.replace('OUTPUTS = ("c",)', "OUTPUTS = ()"))
+    with pytest.raises(InputError, match="OUTPUTS: names no output"):
+        emulate(file, iterations=(1,))
+
+
+def test_an_output_that_no_kernel_writes_is_no_success(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(COPY)
+    assert emulate(file, iterations=(1, 2)).passed
+    # What is there before is right by chance.
+    for unwritten in ("gl.store(y + at, gl.load(x + at))", "kernel[grid](x, y)"):
+        file.write_text(COPY.replace(unwritten, "pass"))
+        found = emulate(file, iterations=(1, 2))
+        assert [str(run.fault) for run in found.runs] == [
+            "unwritten: no kernel writes the output y"
+        ] * 2
+
+
+COPY = """
+import torch
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+@gluon.jit
+def kernel(x, y):
+    at = gl.arange(0, 64)
+    gl.store(y + at, gl.load(x + at))
+
+def make_arguments(iterations, seed=0, device="cuda"):
+    return {"x": torch.zeros(64), "y": torch.zeros(64)}, (1,)
+
+def launch(arguments, grid):
+    x, y = arguments["x"], arguments["y"]
+    kernel[grid](x, y)
+
+def reference(arguments, grid, exact=True):
+    return {"y": arguments["x"]}
+
+OUTPUTS = ("y",)
+"""
+
+
+@pytest.mark.parametrize("counts", ["²", "0", "", "1,,2", "-1", "1e3", "9" * 5000, "٣"])
+def test_trip_counts_are_positive_numbers(counts: str) -> None:
+    done = in_process(*TWILL, "run-kernel", str(GEMM), "--emulate", "--iterations", counts)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--iterations: positive numbers with commas between (got " in done.stderr
+    assert len(done.stderr) < 200
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

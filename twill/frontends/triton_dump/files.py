@@ -92,7 +92,9 @@ def _imported(path: Path, file: str, name: str) -> ModuleType:
     sys.modules[module.__name__] = module
     try:
         specification.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if undecorated(getattr(module, name, None)) is None:
             raise InputError(f"cannot be imported: {one_line(error)}", file=file) from None
         note_once(f"twill: {file}: what follows {name} is left out: {one_line(error)}")
