@@ -267,6 +267,20 @@ def test_why_nothing_runs_is_said(layer_norm: twill.Schedule) -> None:
         polish(untimed.model_copy(update={"programs": bodies}), simulations=4)
 
 
+def test_a_given_proof_that_is_false_is_wrong_input(tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    twill.schedule(
+        *(named("paper_example") for named in (twill.load_loop, twill.Machine.named))
+    ).save(file)
+    document = json.loads(file.read_text())
+    for unit, words in (("9**9**9", "the proof names unit 9**9**9"), ("EXP", "the proof says")):
+        document["proof"]["bound"] |= {"unit": unit, "value": 2, "reason": "ResMII"}
+        file.write_text(json.dumps(document))
+        done = in_process("twill", "polish", str(file), "-o", "-")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert f"s.json: proof: {words}" in done.stderr
+
+
 def test_what_is_given_and_what_is_found_run_as_long(layer_norm: twill.Schedule) -> None:
     """With drawn latencies the first iterations take another time than all together."""
     drawn = Conditions(latency=("uniform:400,2000",))

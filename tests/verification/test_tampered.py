@@ -14,14 +14,19 @@ import twill
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from tests.support.tampering import Data, changes
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
+from twill.artifacts.promise import Measured, Promise
+from twill.bounds.programs import program_bound
+from twill.frontends.schedules import load_schedule
+from twill.polish.judge import _without_times
 from twill.search.request import Request
 from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
+from twill.verification.registers import registers_along_programs
 
 RECORDED = (
     "name", "description", "rules", "time", "initiation_interval", "length", "stages", "groups",
     "placements", "pipeline_depths", "hiding_depths", "storage", "fixed", "barriers", "programs",
-    "proof", "solver", "seed", "machine_hash",
+    "proof", "promise", "solver", "seed", "machine_hash",
 )  # fmt: skip
 """Everything but the question, which is the loop and the machine."""
 
@@ -53,6 +58,9 @@ NOT_A_CLAIM = {
     ("proof.bound.weights", "swapped"): "the same",
     ("time.budget", "*"): "a budget that the costs keep as well",
     ("proof.levels.proved", "turned over"): "less is said",
+    ("promise.conditions*", "*"): "how long it takes a run shows, see tests/sim/test_promises.py",
+    ("promise.iterations", "*"): "the same",
+    ("promise.bound", "left out"): "without a bound nothing is said to be faster",
 }
 """Changes that may pass, by where and how, with the reason."""
 
@@ -108,9 +116,29 @@ def loosely_bound() -> twill.Schedule:
     return made(twill.load_loop("skipped_interval_issue"), twill.Machine.named("paper_example"))
 
 
+def polished() -> twill.Schedule:
+    """What `polish` writes of a program: no static times, and a promise."""
+    given = streaming()
+    bare = _without_times(given.model_copy(update={"proof": None}))
+    bound = program_bound(given.loop, given.machine)
+    said = Measured(warp_scheduler="oldest", latency="nominal", interval_cycles=2 * bound.cycles)
+    promise = Promise(
+        interval_cycles=said.interval_cycles,
+        iterations=200,
+        conditions=(said,),
+        bound=bound,
+        static_interval=given.initiation_interval,
+        simulations=64,
+        seed=1,
+    )
+    live = registers_along_programs(bare)
+    groups = tuple(g.model_copy(update={"registers_live": live[g.name]}) for g in bare.groups)
+    return bare.model_copy(update={"promise": promise, "groups": groups})
+
+
 SCHEDULES = {
     f.__name__: f
-    for f in (engine_refuted, streaming, normalized, loosely_bound, all_units_together)
+    for f in (engine_refuted, streaming, normalized, loosely_bound, all_units_together, polished)
 }
 PACKAGED = ("layer_norm_hopper", "gemm_two_tiles_hopper", "gemm_persistent_blackwell")
 
@@ -136,10 +164,14 @@ def passing(name: str) -> frozenset[tuple[str, str]]:
             other = twill.verify(again)
         except twill.TwillError:
             continue
-        said_otherwise = (other.trusted, other.within) != (verdict.trusted, verdict.within)
+        said_otherwise = _said(other) != _said(verdict)
         if again != schedule and other.valid and not said_otherwise:
             found.add((where, how))
     return frozenset(found)
+
+
+def _said(verdict: twill.verification.Verdict) -> object:
+    return verdict.trusted, verdict.within, verdict.unchecked
 
 
 def allowed(where: str, how: str) -> set[tuple[str, str]]:
@@ -215,3 +247,17 @@ def test_slots_that_hide_a_latency_do_not_depend_on_the_wait_that_frees_them() -
     schedule = static_schedule(*tight_loop(111), rules="paper")
     assert schedule.hiding_depths == {"o0": 2, "o1": 2}
     assert twill.verify(schedule).valid
+
+
+@pytest.mark.parametrize("name", ["fa3_forward_128x128", "tlx_forward", "fa4_forward"])
+def test_an_operation_that_another_group_issues_is_named(name: str) -> None:
+    """Its program issues it where it is not placed; every rule says what it can, and none stops."""
+    schedule = load_schedule(name)
+    for moved in schedule.placements:
+        group = next(g.name for g in schedule.groups if g.name != moved.group)
+        placements = tuple(
+            p.model_copy(update={"group": group}) if p == moved else p for p in schedule.placements
+        )
+        verdict = twill.verify(schedule.model_copy(update={"placements": placements}))
+        said = f"{moved.operation} is on group {group} and is issued by {moved.group}"
+        assert said in [v.message for v in verdict.violations if v.rule == "programs"]

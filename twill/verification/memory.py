@@ -159,8 +159,9 @@ def recorded_depths(placed: Placed) -> Iterator[str]:
     """
     depths, hiding = placed.schedule.pipeline_depths, placed.schedule.hiding_depths
     rings = {o.name: o for o in placed.model.operations if o.streaming}
-    for what, given in (("pipeline depth", depths), ("hiding depth", hiding)):
-        for name in sorted(rings.keys() ^ given.keys() if placed.timed else given.keys() - rings):
+    stated = {"pipeline depth": depths} | ({"hiding depth": hiding} if placed.timed else {})
+    for what, given in stated.items():
+        for name in sorted(rings.keys() ^ given.keys()):
             yield f"{name} {'has no' if name in rings else 'is no ring and has a'} {what}"
     slots: dict[str, int] = {}
     for s in placed.schedule.storage:
