@@ -31,6 +31,7 @@ from twill.polish.moves import Moves
 from twill.polish.roles import Roles
 from twill.polish.search import Point, best_of, confirmed, looked_at
 from twill.search.scheduler import schedule as static_schedule
+from twill.show.schedule import schedule_data
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -480,6 +481,14 @@ def test_what_is_scheduled_is_polished_unless_the_static_model_is_asked_for(
     others = [other["cycles"] for other in polished["others"]]
     assert others == sorted(others)
     assert all(other["origin"] != polished["origin"] for other in polished["others"])
+    told = json.loads(done.stdout)
+    written = twill.Schedule.load(str(made))
+    assert told["groups"] == schedule_data(written)["groups"]
+    assert (told["interval_units"], told["static"]["interval_units"]) == (None, 966)
+    shown = in_process(*SCHEDULE, "--effort", "quick", "-o", str(made)).stdout
+    assert f"{written.groups[-1].warps} warps, {written.groups[-1].registers} registers" in shown
+    assert "static schedule: interval 966, 3 stages; " in shown
+    assert "initiation interval" not in shown
     for static in (("--model", "paper"), ("--limit", "groups=3"), ("--rules", "paper")):
         done = in_process(*SCHEDULE, *static, "--json", "-o", str(made))
         assert "polished" not in json.loads(done.stdout)

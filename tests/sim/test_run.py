@@ -288,7 +288,7 @@ def test_too_few_iterations_have_no_steady_state(paper_schedule: twill.Schedule)
 @pytest.mark.parametrize(("key", "value"), [("iterations", 0), ("tolerance", -1.0)])
 def test_arguments_out_of_range(paper_schedule: twill.Schedule, key: str, value: float) -> None:
     with pytest.raises(twill.InputError, match=f"^{key}: "):
-        twill.sim.run(paper_schedule, **{key: value})  # type: ignore[arg-type]
+        twill.sim.run(paper_schedule, **{key: value})
 
 
 # -- baselines --------------------------------------------------------------------------------

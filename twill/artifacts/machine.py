@@ -193,7 +193,7 @@ class Machine(Artifact):
         InputError
             If there is no such machine.
         """
-        if isinstance(name, cls):
+        if not isinstance(name, str | os.PathLike):
             return name
         name = os.fspath(name)
         if name.endswith((".toml", ".json")):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
@@ -48,7 +48,7 @@ class Wishes(TypedDict, total=False):
     most_stages: int | None
     limits: Mapping[str, int]
     pins: Mapping[str, str]
-    orders: Iterable[tuple[str, str]]
+    orders: Sequence[tuple[str, str]]
 
 
 def schedule(
@@ -164,9 +164,9 @@ def verify(schedule: Schedule | Place) -> Verdict:
 
 
 @functools.wraps(execute.run)
-def run(schedule: Schedule | Place, *given: object, **named: object) -> execute.Run:
+def run(schedule: Schedule | Place, *given: Any, **named: Any) -> execute.Run:
     """Execute a schedule on the simulated SM."""
-    return execute.run(load_schedule(schedule), *given, **named)  # type: ignore[arg-type]
+    return execute.run(load_schedule(schedule), *given, **named)
 
 
 def emit(schedule: Schedule | Place) -> str:
