@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from twill.interruptions import hear
+
+hear()
+
 
 def main() -> None:
     """Run the command that the words of the command line name."""

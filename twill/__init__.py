@@ -13,13 +13,15 @@ True
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
 
 from twill import called
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than Ctrl-C may wait
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from twill import sim
     from twill.artifacts.loop import Loop
     from twill.artifacts.machine import Machine
@@ -85,6 +87,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the public names on first use, so that ``twill --help`` need not."""
+    import importlib
+
     if name in _ROOMS:
         return importlib.import_module(f"twill.{name}")
     if name == "__version__":

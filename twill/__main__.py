@@ -1,5 +1,16 @@
-"""``python -m twill`` is the command ``twill``."""
+"""``twill``, and ``python -m twill``: Ctrl-C ends it without a traceback from here on."""
 
-from twill.cli.main import main
+from twill.interruptions import hear
 
-main()
+hear()
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    from twill.cli.main import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

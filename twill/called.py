@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than Ctrl-C may wait
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from inspect import Signature
+    from typing import Any
 
 ROOMS = ("emit", "explain", "polish")
 INTERFACE = "twill.interface"  # imported on the first call, since it needs these rooms itself

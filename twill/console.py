@@ -11,16 +11,18 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import ParamSpec, Protocol, TypeVar
 
+from twill import interruptions
 from twill.deadline import OutOfTime, check, now
 from twill.errors import TwillError
 from twill.files import STANDARD_OUTPUT, inputs_kept
 from twill.names import one_line, visible
 
 T = TypeVar("T")
+_meanwhile: ContextVar[Callable[[], None] | None] = ContextVar("meanwhile", default=None)
 P = ParamSpec("P")
-INTERRUPTED_STATUS = 130
 WARNING = "twill: warning: "
 _still_running: list[threading.Event] = []
 POLL_SECONDS = 0.05
@@ -121,6 +123,26 @@ def counted(title: str, noun: str) -> Iterator[Counter]:
         yield Counter(functools.partial(bar.update, task), title)
 
 
+@contextlib.contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Do some work again and again while this thread waits within for others."""
+    token = _meanwhile.set(work)
+    try:
+        yield
+    finally:
+        _meanwhile.reset(token)
+
+
+def _do_meanwhile() -> None:
+    work = _meanwhile.get()
+    if work is not None:
+        token = _meanwhile.set(None)  # it may itself wait
+        try:
+            work()
+        finally:
+            _meanwhile.reset(token)
+
+
 def interruptible(work: Callable[[], T], cancel: Callable[[], object]) -> T:
     """Run `work` in another thread so that Ctrl-C and deadlines reach a solver in C.
 
@@ -150,6 +172,7 @@ def interruptible(work: Callable[[], T], cancel: Callable[[], object]) -> T:
     try:
         while not finished.wait(POLL_SECONDS):
             check()
+            _do_meanwhile()
     except (KeyboardInterrupt, OutOfTime):
         cancel()
         if not finished.wait(GRACE_SECONDS):
@@ -179,16 +202,25 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(function)
     def wrapper(*arguments: P.args, **keywords: P.kwargs) -> None:
         try:
-            with inputs_kept():
+            with inputs_kept(), interruptions.raised():
                 function(*arguments, **keywords)
+                sys.stdout.flush()
+        except KeyboardInterrupt as stopped:
+            _interrupted(str(stopped))
         except TwillError as error:
             fail(str(error), error.exit_status)
-        except KeyboardInterrupt as stopped:
-            what = f"; {stopped}" if str(stopped) else ""
-            sys.stderr.write(f"twill: interrupted{what}\n")
-            _leave(INTERRUPTED_STATUS)
+        except Exception:
+            # What was interrupted, an import in C for one, may make another error of it.
+            if not interruptions.heard():
+                raise
+            _interrupted()
 
     return wrapper
+
+
+def _interrupted(what: str = "") -> None:
+    sys.stderr.write(f"twill: interrupted{'; ' * bool(what)}{what}\n")
+    _leave(interruptions.STATUS)
 
 
 def run_app(app: Callable[..., object]) -> None:
@@ -216,6 +248,8 @@ def run_app(app: Callable[..., object]) -> None:
         fail(message.replace(": Value error, ", ": "), TwillError.exit_status)
     else:
         _leave(status if isinstance(status, int) else 0)
+    finally:
+        interruptions.over()
 
 
 def _check_streams() -> None:
@@ -231,6 +265,7 @@ def _deliver_again(dropped: sys.UnraisableHookArgs) -> None:
     if not issubclass(dropped.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(dropped)
         return
+    interruptions.again()
     # Later, and by a signal: the destructor has returned by then, and a wait ends.
     main = threading.main_thread().ident
     assert main is not None

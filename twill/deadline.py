@@ -11,6 +11,8 @@ import time
 from contextvars import ContextVar
 from types import TracebackType
 
+MOMENT = 0.001  # seconds that work may take at least
+
 
 def now() -> float:
     """Return the seconds of a clock that only runs forwards."""
@@ -36,6 +38,11 @@ class Deadline:
     def spent(self) -> float:
         """Seconds since it was made."""
         return now() - self._began
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the time is over, a moment at least; None without a limit."""
+        return None if self._ends is None else max(MOMENT, round(self._ends - now(), 2))
 
     @property
     def late(self) -> bool:

@@ -10,8 +10,10 @@ import logging
 import multiprocessing
 import os
 import pickle
+import queue
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -19,17 +21,19 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
+    ThreadPoolExecutor,
 )
 from concurrent.futures import wait as wait_for
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from twill.errors import InputError, MissingLibraryError, WorkerError
+from twill.interruptions import later
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 START_METHOD = "spawn"  # workers share nothing with a process that has threads
+MOST_DEATHS = 5  # of workers that were doing the same
 COLLECTED_AFTER = 50_000  # objects more than were freed, after which cycles are looked for
 
 
@@ -44,21 +48,126 @@ def cores() -> int:
 def local(jobs: int) -> Iterator[Executor | None]:
     """Give an executor on processes of this machine; none where one job is enough.
 
-    Workers end with the process that started them, also if that is killed.
+    Workers end with the process that started them, also if that is killed; Ctrl-C is for that one
+    alone. What a worker was doing when it died is done again by another one.
     """
     if jobs == 1:
         yield None
         return
-    context = multiprocessing.get_context(START_METHOD)
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
+    processes = None
     try:
-        with interrupts_later():
-            for _ in range(jobs):
-                executor.submit(_begun)
-        yield executor
+        with later():
+            processes = _Processes(jobs)
+        yield processes
+    except BaseException:
+        if processes is not None:
+            processes.kill()
+        raise
     finally:
-        with _interrupts_ignored():  # a shutdown that is interrupted may wait for ever
-            executor.shutdown(wait=True, cancel_futures=True)
+        if processes is not None:
+            with later():  # a shutdown that is interrupted may wait for ever
+                processes.shutdown(wait=True, cancel_futures=True)
+
+
+class _Processes(ThreadPoolExecutor):
+    """An executor each thread of which waits for a worker process."""
+
+    def __init__(self, jobs: int) -> None:
+        super().__init__(jobs)
+        self._workers = [_Worker() for _ in range(jobs)]
+        self._idle = queue.SimpleQueue[_Worker]()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def submit(
+        self, function: Callable[..., Result], /, *arguments: Any, **keywords: Any
+    ) -> Future[Result]:
+        """Return the future of a call, which fails with `BrokenExecutor` if workers die of it."""
+        return super().submit(self._made, functools.partial(function, *arguments, **keywords))
+
+    def _made(self, call: Callable[[], Result]) -> Result:
+        worker = self._idle.get()
+        try:
+            made: Result = worker(pickle.dumps(call))
+        finally:
+            self._idle.put(worker)
+        return made
+
+    def kill(self) -> None:
+        """End all workers at once; what they are doing fails."""
+        for worker in self._workers:
+            worker.end(signal.SIGKILL)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - as it is overridden
+        """End all workers once they have done what they are doing."""
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        for worker in self._workers:
+            worker.end(signal.SIGTERM)
+
+
+class _Worker:
+    """A process that makes calls, one after the other; one that dies is replaced."""
+
+    def __init__(self) -> None:
+        self._ended = False
+        self._lock = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._ended:
+                raise BrokenExecutor
+            context = multiprocessing.get_context(START_METHOD)
+            self._told, theirs = context.Pipe()
+            self._process = context.Process(target=_serve, args=(theirs,))
+            with interrupts_later():
+                self._process.start()
+            theirs.close()
+
+    def __call__(self, call: bytes) -> Any:
+        """Return what a pickled call returns, or raise what it raises."""
+        for _ in range(MOST_DEATHS):
+            try:
+                self._told.send_bytes(call)
+                succeeded, made = pickle.loads(self._told.recv_bytes())  # noqa: S301 - of `_serve`
+            except (EOFError, OSError):
+                self._told.close()
+                self._process.join()
+                self._start()
+            else:
+                if succeeded:
+                    return made
+                raise made
+        raise BrokenExecutor
+
+    def end(self, how: signal.Signals) -> None:
+        """End the process."""
+        with self._lock:
+            self._ended = True
+            if self._process.is_alive():
+                os.kill(self._process.pid or 0, how)
+            self._process.join()
+
+
+def _serve(told: Connection) -> None:
+    """Make the calls that are told of, the body of a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _collect_rarely()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    with contextlib.suppress(EOFError):
+        while True:
+            told.send_bytes(_answer(told.recv_bytes()))
+
+
+def _answer(call: bytes) -> bytes:
+    try:
+        return pickle.dumps((True, pickle.loads(call)()))  # noqa: S301 - of `_Processes`
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return pickle.dumps((False, error))
 
 
 @contextlib.contextmanager
@@ -69,19 +178,6 @@ def interrupts_later() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Let further Ctrl-C do nothing, whichever thread hears it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
@@ -97,20 +193,6 @@ def collected_rarely() -> Iterator[None]:
 
 def _collect_rarely() -> None:
     gc.set_threshold(COLLECTED_AFTER, *gc.get_threshold()[1:])
-
-
-def _begun() -> None:
-    """Do nothing: the pool starts a worker for it."""
-
-
-def _begin() -> None:
-    """End at once on Ctrl-C, and when the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    _collect_rarely()
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
 
 
 def _end_with(sentinel: int) -> None:
@@ -182,7 +264,7 @@ def completed(
     Raises
     ------
     WorkerError
-        If a worker process died, or nobody runs them any more.
+        If workers die of an argument again and again, or nobody runs them any more.
     """
     if executor is None:
         yield from map(function, arguments)
@@ -200,8 +282,9 @@ def completed(
                 yield future.result()
     except BrokenExecutor:
         raise WorkerError(
-            "a worker process died, perhaps for want of memory; finished points are kept: run the "
-            "same command again to go on, with fewer --jobs if need be"
+            f"{MOST_DEATHS} worker processes died of the same point, perhaps for want of memory; "
+            "finished points are kept: run the same command again to go on, with fewer --jobs if "
+            "need be"
         ) from None
     except (CancelledError, OSError) as error:
         raise WorkerError(

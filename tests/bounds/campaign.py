@@ -12,13 +12,13 @@ from random import Random
 
 import twill
 from tests.support.bounded import distances, random_program
+from twill.bounds.programs import program_bound
 from twill.bounds.work import Argument
-from twill.console import silent
 from twill.frontends import packaged_loops
-from twill.polish import _Polishing
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
+from twill.polish.starts import candidates
 from twill.search.beginnings import answers, beginnings
 from twill.search.cache import Cache
 from twill.search.request import Request
@@ -84,7 +84,8 @@ def _walked(name: str, seed: int, cache: Cache | None) -> Iterator[twill.Schedul
         return
     programs, random = Programs(given), Random(f"{name} {seed}")
     judge = Judge((Conditions(),))
-    begins = [c for _, c in _Polishing(given, judge, silent, others)._candidates()]
+    bound = float(program_bound(given.loop, given.machine).cycles)
+    begins = [c for _, c in candidates(programs, judge, (given, *others), bound)]
     moves = Moves(programs, random)
     yield given
     while True:

@@ -17,20 +17,24 @@ from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Group
 from twill.frontends import packaged_loops
 from twill.frontends.schedules import (
+    AS_JSON,
     load_schedule,
     load_schedule_ir,
     packaged_schedules,
     parse_schedule_ir,
 )
 from twill.frontends.ttgir.reader import integer, name_of, string
+from twill.polish import polish
 from twill.search.request import Request
 from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
-from twill.show.ir import ir
+from twill.show.ir import PLAIN, ir
 
 ROOT = Path(__file__).parents[2]
 READING = ("fa_fwd_hopper", "fa_fwd_blackwell")
 FAST = ("fa4_forward", "paper_example_by_hand")
+OPERATIONS = ("groups", "placements", "storage", "fixed", "barriers", "programs")
+"""Keys that IR has as operations."""
 
 
 def same(schedule: twill.Schedule) -> bool:
@@ -59,6 +63,18 @@ def test_solved_schedules_read_back(name: str) -> None:
 
 def test_the_running_example_reads_back(paper_schedule: twill.Schedule) -> None:
     assert same(paper_schedule)
+
+
+def test_what_is_promised_reads_back(paper_schedule: twill.Schedule) -> None:
+    polished = polish(paper_schedule, simulations=1).schedule
+    assert polished.promise is not None
+    assert same(polished)
+
+
+def test_ir_has_every_key_of_a_schedule() -> None:
+    elsewhere = {"schema", "schema_version"}  # version of IR is another
+    read = {*AS_JSON, *PLAIN, *OPERATIONS}
+    assert read == {f.alias or name for name, f in twill.Schedule.model_fields.items()} - elsewhere
 
 
 def test_normalized_time_and_wishes_read_back(

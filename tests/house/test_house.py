@@ -47,8 +47,8 @@ SOLVERS = {
     },
 }
 EVERYWHERE = {
-    "called", "console", "deadline", "errors", "executors", "figures", "files", "formats", "names",
-    "tables",
+    "called", "console", "deadline", "errors", "executors", "figures", "files", "formats",
+    "interruptions", "names", "tables",
 }  # fmt: skip
 """Modules beside the rooms that every room may import."""
 ENTRIES = {"twill/__init__.py", "twill/__main__.py", "sim/__main__.py", "sim/__init__.py"}

@@ -20,6 +20,8 @@ import pytest
 import twill
 import twill.polish as polishing
 from tests.support.commands import in_process
+from tests.support.small import random_loop
+from twill import deadline
 from twill.cli import conditions_of
 from twill.errors import Refusal
 from twill.frontends.schedules import load_schedule
@@ -30,7 +32,9 @@ from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.polish.roles import Roles
 from twill.polish.search import Point, best_of, confirmed, looked_at
+from twill.search.request import Request
 from twill.search.scheduler import schedule as static_schedule
+from twill.search.scheduler import solve
 from twill.show.schedule import schedule_data
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
@@ -360,6 +364,24 @@ def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
     whole = found(64, None)
     assert found(3, Elsewhere()) == whole
     assert len({point.energy for point in (*points, *whole)}) > 1
+
+
+def test_a_limit_of_time_ends_in_the_best_program_until_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = solve(Request(*random_loop(20), search="written")).schedule
+    ticks = itertools.count()
+    monkeypatch.setattr(polishing, "BEGINNINGS", 16)
+    monkeypatch.setattr(deadline, "now", lambda: next(ticks))
+    kept: list[twill.Schedule] = []
+    found = polish(given, simulations=10**6, timeout=5, keep=kept.append)
+    promise, best = found.schedule.promise, kept[-1].promise
+    assert promise is not None
+    assert best is not None
+    assert promise.iterations == best.iterations == 64
+    assert promise.interval_cycles == best.interval_cycles < (found.given_cycles or 0)
+    assert next(ticks) < 20
+    assert twill.verify(found.schedule).valid
 
 
 @pytest.mark.slow

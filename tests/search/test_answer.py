@@ -13,7 +13,7 @@ import pytest
 import twill
 from tests.engines.test_verbatim import running_maximum
 from tests.support.commands import TWILL, in_process
-from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.engines.yices import DifferenceEngine
 from twill.errors import DefectError, RefusedError
 from twill.lower import realize
@@ -127,10 +127,15 @@ def test_what_is_lacking_is_counted_along_programs() -> None:
 
 def test_a_search_that_is_made_again_has_the_time_that_is_left() -> None:
     options = Options(timeout=10, seed=3)
-    assert later(options, {}) == options
-    assert later(options, {"total": 4.0}, 2) == Options(timeout=6, seed=5)
-    assert later(options, {"total": 40.0}).timeout == 0.001
-    assert later(Options(), {"total": 40.0}).timeout is None
+    found = search(build_problem(*random_loop(0)), DifferenceEngine)
+    before = replace(found, seconds={}, work=0.0)
+    quick, slow = (replace(before, seconds={"total": total}) for total in (4.0, 40.0))
+    assert later(options, before) == options
+    assert later(options, quick, 2) == Options(timeout=6, seed=5)
+    assert later(options, slow).timeout == 0.001
+    assert later(Options(), slow).timeout is None
+    worked = replace(before, work=2.0)
+    assert [later(Options(work=left), worked).work for left in (None, 3.0, 1.0)] == [None, 1.0, 0.0]
 
 
 # -- defects ---------------------------------------------------------------------------------------

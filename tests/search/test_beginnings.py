@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import twill
 from tests.support.commands import in_process
 from tests.support.small import op, small_loop, small_machine
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
+from twill.cli import EffortName
 from twill.errors import Refusal, RefusedError
-from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, answers, beginnings
+from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, WORK, answers, beginnings
 from twill.search.request import Request
 from twill.search.scheduler import solve
+
+GALLERY = Path(__file__).parents[2] / "traces" / "gallery"
 
 
 @pytest.mark.parametrize(
@@ -32,6 +37,32 @@ def test_the_larger_a_loop_the_less_is_solved(
     loop = small_loop(op(f"o{i}", "ALU") for i in range(operations))
     found = beginnings(Request(loop, small_machine()))
     assert [(request.search, request.until, request.effort) for request in found] == asked
+
+
+def test_no_effort_is_without_end() -> None:
+    request = Request(small_loop([op("o", "ALU")]), small_machine())
+    for effort in EffortName:
+        for few_groups in (False, True):
+            asked = beginnings(request, few_groups=few_groups, work=WORK[effort.value])
+            assert {one.work for one in asked} == {WORK[effort.value]}
+    assert WORK["quick"] < WORK["normal"] < WORK["thorough"]
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_quick_effort_ends_where_the_search_would_not() -> None:
+    """Two searches would go on for minutes; work ends them with what they have found."""
+    loop = twill.load_loop(str(GALLERY / "attention_capped_window.sm100.mlir"))
+    asked = beginnings(Request(loop, Machine.named("blackwell_b200")), work=1.2)
+    intervals: dict[str, dict[str, Any]] = {}
+    found = [solve(one, intervals=intervals).schedule for one in asked]
+    for schedule in found:
+        assert twill.verify(schedule).violations == ()
+        assert schedule.proof is not None
+        assert schedule.proof.bound.reason == "not proved"
+        assert not schedule.proof.levels[0].proved
+    again = solve(asked[1]).schedule  # alone it takes the same way
+    assert again.to_json() == found[1].to_json()
 
 
 @pytest.mark.parametrize("operations", [1, MOST_SOLVED, MOST_SOLVED + 1])

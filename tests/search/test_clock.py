@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,22 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
             between += any(proved) and not all(proved)
     assert above >= 2
     assert between >= 2
+
+
+def test_a_search_that_has_done_its_work_keeps_its_best_schedule_and_claims_no_more() -> None:
+    above = 0
+    for loop, machine, best in solved()[:2]:
+        shared: dict[str, dict[str, Any]] = {}
+        for work in (0.005, 0.03):
+            asked = Request(loop, machine, work=work)
+            found = solve(asked).schedule
+            judge(found, best)
+            above += rank(found) > rank(best)
+            few = Request(loop, machine, work=work, until="stages")
+            with_others = [solve(one, intervals=shared).schedule for one in (asked, few)]
+            assert with_others == [found, solve(few).schedule]
+        assert solve(Request(loop, machine, work=10.0)).schedule.to_json() == best.to_json()
+    assert above >= 2
 
 
 @engines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -85,6 +86,30 @@ def test_a_process_that_ends_for_another_reason_is_no_refusal(
     monkeypatch.setattr(worker, "answer", aborting)
     with pytest.raises(SolverError, match="ended with SIGABRT"):
         solve_within(4000, Request(paper_loop, paper_machine))
+
+
+def killed_at_first(told: Connection, asked: worker.Asked) -> None:
+    """Say what is found, and be killed, as for want of memory; the second time answer."""
+    assert asked.cache is not None
+    first = asked.cache.folder / "first"
+    if not first.exists():
+        first.touch()
+        told.send(("report", "found a schedule at I = 9"))
+        os.kill(os.getpid(), signal.SIGKILL)
+    worker.answer(told, asked)
+
+
+def test_a_process_that_is_killed_is_replaced(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    asked, told = Request(paper_loop, paper_machine), list[str]()
+    monkeypatch.setattr(worker, "answer", killed_at_first)
+    solved = solve_within(4000, asked, report=told.append, cache=Cache(tmp_path))
+    assert solved.schedule == solve(asked).schedule
+    assert told[0] == "found a schedule at I = 9"
 
 
 def test_refusals_and_bad_input_pass_through() -> None:

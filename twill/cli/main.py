@@ -15,6 +15,7 @@ from twill.cli import (
     loop,
     machine,
     migrate,
+    polish,
     run,
     schedule,
     show,
@@ -45,7 +46,7 @@ app = _tree(
     completion=True,
 )
 for command in (
-    *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
+    *(schedule.schedule, polish.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
     *(studies.explore, studies.reproduce, tune.tune, calibrate.calibrate, migrate.migrate),
     doctor.doctor,

@@ -1,10 +1,10 @@
-"""``twill schedule``, ``polish``: finding schedules and faster programs."""
+"""``twill schedule``: finding schedules, and faster programs of their loops."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,6 @@ from twill.cli import (
     EffortName,
     LoopName,
     Output,
-    ScheduleName,
     Workers,
     command,
     conditions_of,
@@ -26,7 +25,10 @@ from twill.cli import (
     processes,
     refusals,
 )
+from twill.cli.kept import Kept
+from twill.cli.polish import Polishing, polished
 from twill.console import WIDTH, Report, note, progress, say, silent, warn
+from twill.deadline import Deadline
 from twill.files import check_target
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
-    from twill.sim.engine import Conditions
     from twill.studies.robust import Choice
     from twill.studies.suggest import Suggestions
 
@@ -161,8 +162,10 @@ class Effort:
         ),
     ] = None
 
-    def solver(self, report: Report) -> Callable[[Request], Solved]:
-        """Return who answers requests."""
+    def solver(
+        self, report: Report, keep: Callable[[Schedule], None], clock: Deadline | None
+    ) -> Callable[[Request], Solved]:
+        """Return who answers requests, all of them by a clock, or each in the time that it has."""
         from twill.search.cache import Cache
         from twill.search.scheduler import solve
         from twill.search.worker import solve_within
@@ -171,7 +174,13 @@ class Effort:
         within = here if self.memory is None else partial(solve_within, self.memory)
         cache = None if self.no_cache else Cache()
         log = note if self.verbose else silent
-        return partial(within, timeout=self.timeout, report=report, log=log, cache=cache)
+        told = partial(within, report=report, log=log, cache=cache, keep=keep)
+
+        def solved(request: Request) -> Solved:
+            left = None if clock is None else clock.left
+            return told(request, timeout=self.timeout if left is None else left)
+
+        return solved
 
     def suggestions(
         self, loop: str, machine: str, question: Question
@@ -185,7 +194,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Polishing:
+class Dynamic:
     """Which schedule is best, and how far a better one is looked for."""
 
     model: Annotated[
@@ -210,6 +219,11 @@ class Polishing:
     conditions: ConditionTexts = None
     jobs: Workers = None
 
+    @property
+    def named(self) -> EffortName:
+        """The effort that is asked for."""
+        return self.effort or EffortName.normal
+
     def simulations(self, question: Question, robust: str | None, loop: Loop) -> int | None:
         """Return how many programs are simulated, None if the static model has the last word.
 
@@ -231,7 +245,7 @@ class Polishing:
         asked = next((name for name, given in polishes.items() if given), None)
         if asked is not None and static:
             raise InputError(f"{asked} polishes, and {static[0]} is of the static model only")
-        return None if static else programs_of((self.effort or EffortName.normal).value, loop)
+        return None if static else programs_of(self.named.value, loop)
 
 
 @command
@@ -240,7 +254,7 @@ def schedule(
     machine: Annotated[str, Option("--machine", "-m", help="A packaged name or a file.")],
     question: Question,
     effort: Effort,
-    polishing: Polishing,
+    dynamic: Dynamic,
     output: Output,
     robust: Annotated[
         str | None,
@@ -254,48 +268,91 @@ def schedule(
     """Find the fastest program, and the optimal static schedule with its proof."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
-    from twill.search.beginnings import answers, beginnings
-    from twill.search.scheduler import Interrupted
+    from twill.search.beginnings import WORK, beginnings
 
-    choice, polished = None, None
-    stopped: KeyboardInterrupt | None = None
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
-    with told, progress(f"scheduling {loop}") as report:
-        conditions = conditions_of(polishing.conditions)
-        request = question.request(load_loop(loop), Machine.named(machine))
-        simulations = polishing.simulations(question, robust, request.loop)
-        asked: tuple[Request, ...] = (request,)
-        if simulations is not None:
-            asked = beginnings(request, few_groups=polishing.prefer is not None)
-        check_target(output.output)
-        solve = effort.solver(report)
-        found: list[Solved] = []
-        try:
-            found.extend(answers(asked, solve))
-        except Interrupted as interrupted:
-            found.append(interrupted.solved)
-            stopped = interrupted
-        solved = found[0]
-        if robust is not None and stopped is None:
-            from twill.studies import robust as studies
+    with Kept() as kept:
+        with told, progress(f"scheduling {loop}") as report:
+            conditions = conditions_of(dynamic.conditions)
+            request = question.request(load_loop(loop), Machine.named(machine))
+            simulations = dynamic.simulations(question, robust, request.loop)
+            asked: tuple[Request, ...] = (request,)
+            if simulations is not None:
+                work, few_groups = WORK[dynamic.named.value], dynamic.prefer is not None
+                asked = beginnings(request, few_groups=few_groups, work=work)
+            check_target(output.output)
+            kept.beside(output.output)
+            finding = _Finding(effort, report, kept)
+            try:
+                finding.statically(asked, robust)
+                if simulations is not None:
+                    jobs = processes(dynamic.jobs)
+                    finding.polish(Polishing(simulations, question.seed, conditions, jobs))
+            except KeyboardInterrupt as interrupted:
+                finding.interrupted(interrupted)
+        _tell(finding.found[0], finding.choice, finding.better, output)
+        kept.answered()
+    if finding.stopped is not None:
+        raise finding.stopped
 
-            rivals = studies.others(request)
-            choice = studies.robust(
-                solved.schedule, robust, lambda one: solve(one).schedule, rivals, report
+
+class _Finding:
+    """What was found so far, and what ended that early."""
+
+    def __init__(self, effort: Effort, report: Report, kept: Kept) -> None:
+        self._effort, self._report, self._kept = effort, report, kept
+        self._clock = Deadline(effort.timeout)
+        self.found: list[Solved] = []
+        self.choice: Choice | None = None
+        self.better: Polished | None = None
+        self.stopped: KeyboardInterrupt | None = None
+
+    def statically(self, asked: Sequence[Request], robust: str | None) -> None:
+        """Find schedules of the static model; the first one counts."""
+        from twill.search.beginnings import answers
+        from twill.studies import robust as studies
+
+        half = None if self._effort.timeout is None else self._effort.timeout / 2
+        clock = Deadline(half) if len(asked) > 1 or asked[0].work is not None else None
+        solve = self._effort.solver(self._report, self._keep, clock)
+        for solved in answers(asked, solve):
+            self._keep(solved.schedule)
+            self.found.append(solved)
+        if robust is not None:
+            rivals = studies.others(asked[0])
+            schedule = self.found[0].schedule
+            self.choice = studies.robust(
+                schedule, robust, lambda one: solve(one).schedule, rivals, self._report
             )
-        if simulations is not None and stopped is None:
-            polished, stopped = _polished(
-                [one.schedule for one in found],
-                simulations,
-                question.seed,
-                conditions,
-                polishing.jobs,
-                report,
-            )
-    _tell(solved, choice, polished, output)
-    if stopped is not None:
-        raise stopped
+
+    def _keep(self, schedule: Schedule) -> None:
+        if not self.found:
+            self._kept(schedule)
+
+    def polish(self, how: Polishing) -> None:
+        """Find a faster program in the time that is left."""
+        given = [one.schedule for one in self.found]
+        how = replace(how, timeout=self._clock.left)
+        self.better, self.stopped = polished(given, how, self._report, self._kept)
+
+    def interrupted(self, stopped: KeyboardInterrupt) -> None:
+        """Take what was found until Ctrl-C.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If nothing was.
+        """
+        from twill.search.scheduler import Interrupted
+
+        if isinstance(stopped, Interrupted):
+            self.found.append(stopped.solved)
+        elif not self.found:
+            raise stopped
+        else:
+            stopped = KeyboardInterrupt("this is the best schedule so far")
+        self.stopped = stopped
 
 
 def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, output: Output) -> None:
@@ -322,61 +379,3 @@ def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, outp
 
     written = static if polished is None else polished.schedule
     output.keep(written, "schedule-summary", data, show)
-
-
-@command
-def polish(
-    schedule: ScheduleName,
-    output: Output,
-    effort: Annotated[
-        EffortName, Option(help=f"Programs that are simulated: {PROGRAMS}.")
-    ] = EffortName.normal,
-    simulations: Annotated[
-        int | None, Option(min=1, help="Programs that are simulated, instead of an effort.")
-    ] = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the search.")] = 0,
-    conditions: ConditionTexts = None,
-    jobs: Workers = None,
-) -> None:
-    """Look for programs that the simulated SM executes faster, from a schedule or an order."""
-    from twill.frontends.schedules import load_schedule
-    from twill.polish import programs_of
-    from twill.show.polished import polished_data, print_polished
-
-    with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
-        given = load_schedule(schedule)
-        check_target(output.output)
-        budget = simulations or programs_of(effort.value, given.loop)
-        found, stopped = _polished((given,), budget, seed, conditions_of(conditions), jobs, report)
-    output.keep(
-        found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)
-    )
-    if stopped is not None:
-        raise stopped
-
-
-def _polished(
-    given: Sequence[Schedule],
-    simulations: int,
-    seed: int,
-    conditions: Sequence[Conditions],
-    jobs: int | None,
-    report: Report,
-) -> tuple[Polished, KeyboardInterrupt | None]:
-    """Return the best program, and the interruption if there was one."""
-    from twill.polish import Interrupted
-    from twill.polish import polish as search
-
-    try:
-        found = search(
-            given[0],
-            others=given[1:],
-            simulations=simulations,
-            seed=seed,
-            conditions=conditions,
-            jobs=processes(jobs),
-            report=report,
-        )
-    except Interrupted as interrupted:
-        return interrupted.polished, interrupted
-    return found, None

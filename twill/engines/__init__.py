@@ -86,6 +86,7 @@ class Answer:
     families: tuple[str, ...] = ()  # of the unsatisfiable core, if it was asked for
     hints: tuple[Hint, ...] = ()  # for engines that are asked similar questions
     solver: str = ""
+    work: float = 0.0  # as `Conditions.effort` counts it; a finder's is not counted
 
 
 class Engine(Protocol):
@@ -114,6 +115,7 @@ class Refutation:
     interval: int | None = None
     assignment: Assignment | None = None
     hints: tuple[Hint, ...] = ()  # for engines that are asked similar questions
+    work: float = 0.0  # as `Conditions.effort` counts it
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Schedules by name or file: packaged ones, ``schedule.json``, orders, and IR.
 
 IR is what `twill.show.programs.ir` writes. Groups, programs, stages, starts, signals, barriers and
-storage are read from operations and their annotations; the loop, the machine and what was proved
-are attributes of the module. An operation may be moved: order within a group is that of
-``sched.cluster``, and operations of one cluster alternate.
+storage are read from operations and their annotations; the loop, the machine, what was proved
+and what is promised are attributes of the module. An operation may be moved: order within a group
+is that of ``sched.cluster``, and operations of one cluster alternate.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 KEY = "twill.schedule"
 VERSION = 2  # of a schedule, as in a schedule.json
 # Keys of a schedule that are texts of JSON among the attributes of the module.
-AS_JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
+AS_JSON = (
+    *("time", "proof", "promise", "solver"),
+    *("pipeline_depths", "hiding_depths", "loop", "machine"),
+)
 WHAT = "a schedule as IR (`twill show SCHEDULE --as ir` writes one)"
 TILE, SIGNAL = "tile.", "twill."
 SIGNALS = ("await", "wait", "arrive", "put", "get", "fence")

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.promise import MOST_CONDITIONS, Measured, Promise
 from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
+from twill.deadline import Deadline, check
 from twill.errors import DefectError, InputError, Refusal, RefusedError, TwillError, WorkerError
 from twill.executors import collected_rarely, keeping, local
 from twill.formats import cycles, signed_percent
 from twill.lower.prepare import prepared
-from twill.polish.candidates import Candidate, Programs, in_turn
+from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
-from twill.polish.search import CONFIRMING, LAST, Point, anneal, best_of, looked_at
-from twill.polish.starts import starts
+from twill.polish.search import CONFIRMING, LAST, Point, anneal, best_of, looked_at, lowest
+from twill.polish.starts import candidates
 from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
@@ -42,9 +43,7 @@ AT_A_TIME, TOGETHER, AHEAD = 16, 8, 4
 ANEW = 4  # programs that the second search begins from
 LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
 CHAINS = 12  # programs that a search goes on from at first
-FAR = 1.1  # times the lowest energy from which on fewer or more groups are no reason to look at it
 OTHERS_TOLD = 3
-ANOTHER = "another schedule of least interval"
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 
@@ -114,7 +113,9 @@ def polish(
     seed: int = 0,
     conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
     jobs: int = 1,
+    timeout: float | None = None,
     report: Report = silent,
+    keep: Callable[[Schedule], None] | None = None,
 ) -> Polished:
     """Look for a program of the same loop that takes fewer cycles on the simulated SM.
 
@@ -126,15 +127,19 @@ def polish(
         Further ones of the same loop on the same machine to begin with.
     simulations : int
         Programs that are simulated, those of normal effort without it; the answer depends on it,
-        and on neither time nor `jobs`.
+        and not on `jobs`, nor on time without a `timeout`.
     seed : int
         Of the search.
     conditions : sequence of Conditions
         The interval counts under the first; what is 3 % longer under others counts a little.
     jobs : int
         Processes that simulate at a time.
+    timeout : float, optional
+        Seconds; the best program by then is the answer.
     report : callable
         Told of what is found.
+    keep : callable, optional
+        Told of every better program as soon as it is confirmed, as a schedule with its promise.
 
     Raises
     ------
@@ -145,26 +150,29 @@ def polish(
     DefectError
         If what was found breaks a rule.
     WorkerError
-        If a process that simulates dies.
+        If processes that simulate die again and again.
     Interrupted
         On Ctrl-C, with the best program that was confirmed and what it takes over fewer iterations.
     """
-    search = _Polishing(schedule, Judge(tuple(conditions)), report, others)
+    limit, found = Deadline(timeout), None
+    search = _Polishing(schedule, Judge(tuple(conditions)), report, others, keep=keep, seed=seed)
     if simulations is None:
         simulations = programs_of("normal", schedule.loop)
     try:
         with collected_rarely():
             met = search.given_meets_bound()
-            with local(1 if met else jobs) as pool:
+            with limit, local(1 if met else jobs) as pool:
                 if not met:
-                    search.run(simulations, seed, pool)
-                found = search.polished(LAST, simulations, seed, pool)
+                    search.run(simulations, pool)
+                found = search.polished(LAST, simulations, pool)
+            if limit.late and found is None:
+                found = search.so_far()
     except BrokenExecutor:
         raise WorkerError(
-            "a worker process died, perhaps for want of memory; try fewer --jobs"
+            "worker processes died again and again, perhaps for want of memory; try fewer --jobs"
         ) from None
     except KeyboardInterrupt:
-        found = search.polished(CONFIRMING, search.simulated, seed)
+        found = search.so_far()
         if found is None:
             raise
         raise Interrupted(found) from None
@@ -182,8 +190,16 @@ class _Polishing:
     """
 
     def __init__(
-        self, given: Schedule, judge: Judge, report: Report, others: Sequence[Schedule] = ()
+        self,
+        given: Schedule,
+        judge: Judge,
+        report: Report,
+        others: Sequence[Schedule] = (),
+        *,
+        keep: Callable[[Schedule], None] | None = None,
+        seed: int = 0,
     ) -> None:
+        self._keep, self._seed = keep, seed
         self._given, self._others_given = given, others
         self._judge, self._report = judge, report
         self._programs = Programs(given)
@@ -199,7 +215,9 @@ class _Polishing:
         self._as_given = given
         self._given_cycles: float | None = None
         self.simulated, self.objection = 0, ""
+        # At the end of a round, and of all chains that have ended since.
         self._best: Point | None = None
+        self._confirmed: Point | None = None
         self._intervals: dict[str, float] = {}  # of the best program by its origin
 
     def given_meets_bound(self) -> bool:
@@ -207,10 +225,12 @@ class _Polishing:
         self._as_given, self._given_cycles, self.objection = self._judge.given(self._given, LAST)
         return self._given_cycles is not None and self._given_cycles <= self._bound.cycles
 
-    def run(self, simulations: int, seed: int, pool: Executor | None) -> None:
+    def run(self, simulations: int, pool: Executor | None) -> None:
         """Look for the best program."""
         few = max(1, min(simulations // 4, BEGINNINGS))
-        points = self._first(self._candidates(), few, pool)
+        given, bound = (self._given, *self._others_given), float(self._bound.cycles)
+        begin = candidates(self._programs, self._judge, given, bound)
+        points = self._first(begin, few, pool)
         if points:
             first = best_of(self._programs, self._judge, points)
             if self._tell([] if first is None else [first], few):
@@ -225,14 +245,20 @@ class _Polishing:
                         points,
                         known=math.inf if self._best is None else self._best.cost,
                         simulations=until - spent,
-                        seed=seed,
+                        seed=self._seed,
                         pool=pool,
                         report=partial(self._tell_further, spent),
+                        confirmed=self._take,
                     )[:ANEW]
                     spent = until
 
+    def so_far(self) -> Polished | None:
+        """Return the best program that was confirmed until now, None if nothing runs."""
+        self._best = self._confirmed or self._best
+        return self.polished(CONFIRMING, self.simulated)
+
     def polished(
-        self, iterations: int, simulations: int, seed: int, pool: Executor | None = None
+        self, iterations: int, simulations: int, pool: Executor | None = None
     ) -> Polished | None:
         """Return the best program, None if nothing runs; its promise is measured anew."""
         best, given = self._best, self._given_cycles
@@ -245,40 +271,30 @@ class _Polishing:
             simulations = 0
         with suppress(RefusedError):  # then no kernel can be made of it
             schedule = prepared(schedule)
-        promised = self._promised(schedule, iterations, simulations, seed, pool)
+        promised = self._promised(schedule, iterations, simulations, pool)
         if broken := verify(promised).violations:
             raise DefectError(f"the best program that was found is not valid, {broken[0]}")
         others = self._others(origin)
         return Polished(promised, self._given, given, origin, others, self.objection)
+
+    def _take(self, point: Point) -> None:
+        """Let a program that is better than all before be kept, measured as far as it must be."""
+        if self._confirmed is not None and point.cost >= self._confirmed.cost:
+            return
+        self._confirmed = point
+        if self._keep is None or point.interval >= (self._given_cycles or math.inf):
+            return
+        with suppress(TwillError):
+            schedule = prepared(self._programs.schedule(point.candidate))
+            found = self._promised(schedule, CONFIRMING, self.simulated, None, most=1)
+            if not verify(found).violations:
+                self._keep(found)
 
     def _others(self, origin: str) -> tuple[Other, ...]:
         """Return the best that was found from other beginnings."""
         least = sorted((taken, other) for other, taken in self._intervals.items())
         found = [Other(other, taken) for taken, other in least if other != origin]
         return tuple(found[:OTHERS_TOLD])
-
-    def _candidates(self) -> Iterator[tuple[str, Candidate]]:
-        """Yield where searches may begin, by the static times and by those of a run."""
-        found = list(self._beginnings(self._given))
-        said = [""] * len(found)
-        for other in self._others_given:
-            found += self._beginnings(other)
-            said += [ANOTHER] * (len(found) - len(said))
-        bound = float(self._bound.cycles)
-        by_turns = zip_longest(*(starts(self._programs, one, bound) for one in found))
-        for which, start in chain.from_iterable(zip(said, some, strict=True) for some in by_turns):
-            if start is not None:
-                yield ", ".join(filter(None, (which, start[0]))), start[1]
-
-    def _beginnings(self, schedule: Schedule) -> Iterator[Candidate]:
-        """Yield the candidates that a schedule is, by its static times and by those of a run."""
-        programs = Programs(schedule)
-        if schedule.initiation_interval is not None and schedule.start:
-            with suppress(RefusedError):  # it has groups that no kernel of the loop may have
-                yield programs.candidate(schedule.initiation_interval, schedule.start)
-        with suppress(TwillError):
-            ran = programs.candidate(*self._judge.times(schedule))
-            yield programs.with_late_loads(ran)
 
     def _first(
         self, candidates: Iterable[tuple[str, Candidate]], most: int, pool: Executor | None
@@ -288,7 +304,7 @@ class _Polishing:
         Estimates choose among `most`; these are a few per cent off where contexts are not in step.
         No more are looked at once the bound is met.
         """
-        found: list[Point] = []
+        found = list[Point]()
         for estimated in self._estimated(candidates, pool):
             few = estimated[: most - len(found)]
             found += few
@@ -297,8 +313,8 @@ class _Polishing:
                 return met
             if len(found) == most:
                 break
-        again = self._looked_at(_best(found, LOOKED_AT_AGAIN * CHAINS), pool, exact=True)
-        return _best([p for p in again if math.isfinite(p.energy)], CHAINS)
+        again = self._looked_at(lowest(found, LOOKED_AT_AGAIN * CHAINS), pool, exact=True)
+        return lowest([p for p in again if math.isfinite(p.energy)], CHAINS)
 
     def _estimated(
         self, candidates: Iterable[tuple[str, Candidate]], pool: Executor | None
@@ -307,6 +323,7 @@ class _Polishing:
         points = (Point(candidate, math.inf, origin=said) for said, candidate in candidates)
         under_way = deque[Iterator[Point]]()
         while few := list(islice(points, AT_A_TIME)):
+            check()
             under_way.append(self._looked_at(few, pool, exact=False))
             if len(under_way) == AHEAD:
                 yield list(under_way.popleft())
@@ -334,6 +351,7 @@ class _Polishing:
         """Take note of what was found, and return whether nothing can be faster."""
         self.simulated = simulated
         for point in points:
+            self._take(point)
             before = self._intervals.get(point.origin, point.interval)
             self._intervals[point.origin] = min(before, point.interval)
         known = [self._best] if self._best is not None else []
@@ -354,11 +372,15 @@ class _Polishing:
         schedule: Schedule,
         iterations: int,
         simulations: int,
-        seed: int,
         pool: Executor | None,
+        *,
+        most: int | None = None,
     ) -> Schedule:
-        """Return a schedule with what is promised of it, measured over some iterations."""
-        conditions = self._judge.conditions
+        """Return a schedule with what is promised of it, measured over some iterations.
+
+        `most`: conditions under which it is measured, the first ones; all without it.
+        """
+        conditions = self._judge.conditions[:most]
         measure = partial(self._judge.measured, schedule, iterations=iterations)
         intervals = map(measure, conditions) if pool is None else pool.map(measure, conditions)
         measured = tuple(
@@ -376,24 +398,6 @@ class _Polishing:
             bound=self._bound,
             static_interval=self._given.initiation_interval,
             simulations=simulations,
-            seed=seed,
+            seed=self._seed,
         )
         return schedule.model_copy(update={"promise": promise})
-
-
-def _best(points: Sequence[Point], count: int) -> list[Point]:
-    """Return different points of lowest energy.
-
-    Of those near the lowest, among those that have enough registers and among those that lack some,
-    each number of groups has as many if there are so many.
-    """
-    different = {(point.candidate.group, point.energy): point for point in reversed(points)}
-    ordered = sorted(different.values(), key=lambda point: point.energy)
-    lowest = {
-        lacks: min((p.energy for p in ordered if (p.lack > 0) == lacks), default=math.inf)
-        for lacks in (False, True)
-    }
-    near = [p for p in ordered if p.energy <= FAR * lowest[p.lack > 0]]
-    far = [p for p in ordered if p.energy > FAR * lowest[p.lack > 0]]
-    taken = in_turn(near, lambda p: (len(set(p.candidate.group)), p.lack > 0)) + far
-    return sorted(taken[:count], key=lambda point: point.energy)

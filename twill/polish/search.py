@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from twill.artifacts.schedule import Schedule
+from twill.console import POLL_SECONDS
+from twill.deadline import check
 from twill.errors import TwillError
 from twill.executors import keeping
-from twill.polish.candidates import Candidate, Programs
+from twill.polish.candidates import Candidate, Programs, in_turn
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 
@@ -34,6 +36,7 @@ RECORDED = 20  # accepted changes after which the critical chain is looked at ag
 # A program that lacks a part of the register file has so many times that part more energy in each
 # round: a chain may pass through it, and does not end there.
 LACKS = (2.0, 4.0, 8.0, 16.0)
+FAR = 1.1  # times the lowest energy from which on fewer or more groups are no reason to look at it
 PART = 20  # simulations after which another worker may go on with a chain
 LOOKED_AT = 4  # programs of a walk that are looked at more closely, the lowest energies
 
@@ -258,28 +261,59 @@ def _key(schedule: Schedule) -> str:
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
+def lowest(points: Sequence[Point], count: int) -> list[Point]:
+    """Return different points of lowest energy.
+
+    Of those near the lowest, among those that have enough registers and among those that lack some,
+    each number of groups has as many if there are so many.
+    """
+    different = {(point.candidate.group, point.energy): point for point in reversed(points)}
+    ordered = sorted(different.values(), key=lambda point: point.energy)
+    least = {
+        lacks: min((p.energy for p in ordered if (p.lack > 0) == lacks), default=math.inf)
+        for lacks in (False, True)
+    }
+    near = [p for p in ordered if p.energy <= FAR * least[p.lack > 0]]
+    far = [p for p in ordered if p.energy > FAR * least[p.lack > 0]]
+    taken = in_turn(near, lambda p: (len(set(p.candidate.group)), p.lack > 0)) + far
+    return sorted(taken[:count], key=lambda point: point.energy)
+
+
 def _further(programs: Programs, judge: Judge, walk: Walk) -> Walk:
     walk.on(programs, judge)
     return walk
 
 
 def _walked(
-    programs: Programs, judge: Judge, walks: Sequence[Walk], pool: Executor | None
+    programs: Programs,
+    judge: Judge,
+    walks: Sequence[Walk],
+    pool: Executor | None,
+    confirmed: Callable[[Point], None],
 ) -> list[Chain]:
-    """Return chains after a round: whoever is free takes the next part of one."""
+    """Return chains after a round: whoever is free takes the next part of one.
+
+    `confirmed`: told of the best of a chain as soon as it has ended.
+    """
     if pool is None:
         for walk in walks:
             while not walk.ended:
+                check()
                 walk.on(programs, judge)
+            if walk.chain.best is not None:
+                confirmed(walk.chain.best)
         return [walk.chain for walk in walks]
     further = keeping(_further, programs, judge)
     begun = {pool.submit(further, walk): n for n, walk in enumerate(walks)}
     taken: dict[int, Chain] = {}
     while begun:
-        for future in wait(begun, return_when=FIRST_COMPLETED).done:
+        check()
+        for future in wait(begun, POLL_SECONDS, return_when=FIRST_COMPLETED).done:
             n, walk = begun.pop(future), future.result()
             if walk.ended:
                 taken[n] = walk.chain
+                if walk.chain.best is not None:
+                    confirmed(walk.chain.best)
             else:
                 begun[pool.submit(further, walk)] = n
     return [taken[n] for n in range(len(walks))]
@@ -317,6 +351,7 @@ def anneal(
     seed: int = 0,
     pool: Executor | None = None,
     report: Callable[[Sequence[Point], int], bool],
+    confirmed: Callable[[Point], None],
 ) -> list[Point]:
     """Search from several programs, and report the best of each chain after each round.
 
@@ -330,6 +365,7 @@ def anneal(
     `points`: where chains may begin, the best first.
     `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
+    `confirmed`: told of what is confirmed, in whatever order that is.
     """
     chains = [Chain(n, point) for n, point in enumerate(points[: max(1, simulations // ROUNDS)])]
     for number in range(ROUNDS):
@@ -338,7 +374,7 @@ def anneal(
         budget = simulations // (ROUNDS * len(chosen))
         known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])
         walks = [Walk(chain, number, seed, known, budget) for chain in chosen]
-        taken = _walked(programs, judge, walks, pool)
+        taken = _walked(programs, judge, walks, pool, confirmed)
         chains = [chain for chain in chains if chain not in chosen] + taken
         simulated = sum(chain.simulations for chain in chains)
         if report([chain.best for chain in chains if chain.best is not None], simulated):

@@ -1,13 +1,17 @@
-"""Programs from which a local search begins, made of one schedule without solving anything."""
+"""Programs from which a local search begins, made of schedules without solving anything."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from twill.artifacts.schedule import Schedule
+from twill.errors import RefusedError, TwillError
 from twill.lower.pipeline import Choices
 from twill.polish.candidates import Candidate, Programs
+from twill.polish.judge import Judge
 from twill.polish.roles import Roles
 
 TURNS = (("", Choices()), ("no turns", Choices(in_order=False)))
@@ -16,7 +20,37 @@ TURNS = (("", Choices()), ("no turns", Choices(in_order=False)))
 # A clock with rounds of the interval that is hoped for lets values wait in as many slots as
 # that takes: rounds of the given interval, and these parts of the way down to the bound.
 SHORTER = (0.0, 0.5, 0.9)
+ANOTHER = "another schedule of least interval"
 APART = (0.0, 0.5)  # rounds that groups are further behind each other
+
+
+def candidates(
+    programs: Programs, judge: Judge, given: Sequence[Schedule], bound: float
+) -> Iterator[tuple[str, Candidate]]:
+    """Yield where searches may begin, by the static times of schedules and by those of a run.
+
+    `bound`: cycles, which no program is below.
+    """
+    found, said = list[Candidate](), list[str]()
+    for schedule in given:
+        found += _as_they_are(judge, schedule)
+        said += [ANOTHER if schedule is not given[0] else ""] * (len(found) - len(said))
+    by_turns = itertools.zip_longest(*(starts(programs, one, bound) for one in found))
+    for some in by_turns:
+        for which, start in zip(said, some, strict=True):
+            if start is not None:
+                yield ", ".join(filter(None, (which, start[0]))), start[1]
+
+
+def _as_they_are(judge: Judge, schedule: Schedule) -> Iterator[Candidate]:
+    """Yield the candidates that a schedule is, by its static times and by those of a run."""
+    programs = Programs(schedule)
+    if schedule.initiation_interval is not None and schedule.start:
+        with suppress(RefusedError):  # it has groups that no kernel of the loop may have
+            yield programs.candidate(schedule.initiation_interval, schedule.start)
+    with suppress(TwillError):
+        ran = programs.candidate(*judge.times(schedule))
+        yield programs.with_late_loads(ran)
 
 
 def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple[str, Candidate]]:

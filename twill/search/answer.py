@@ -20,7 +20,7 @@ from twill.bounds import bounds, every_bound
 from twill.deadline import Deadline
 from twill.engines import EngineFactory
 from twill.engines.yices.system import anchor_of
-from twill.errors import DefectError, Refusal, RefusedError
+from twill.errors import DefectError, Refusal, RefusedError, TwillError
 from twill.lower import realize
 from twill.problem import Problem
 from twill.search.known import not_proved
@@ -45,8 +45,10 @@ DEFECT = {
 class Answering:
     """Finds the answer to a request, a schedule of its `problem`."""
 
-    def __init__(self, request: Request, options: Options) -> None:
-        self._request, self._timeout = request, options.timeout
+    def __init__(
+        self, request: Request, options: Options, keep: Callable[[Schedule], None] | None = None
+    ) -> None:
+        self._request, self._timeout, self._keep = request, options.timeout, keep
         # Other searches for this answer are about other problems, or with other seeds.
         self._known, options = options.known, replace(options, known=None)
         engine = request.engine
@@ -66,7 +68,10 @@ class Answering:
         Stopped
             A KeyboardInterrupt with what was found until then.
         """
-        found = self._search(self.problem, replace(self._options, known=self._known))
+        refined = self._request.time == "refined"  # then the first search has no answers
+        better = None if self._keep is None or refined else self._better
+        first = replace(self._options, known=self._known, better=better)
+        found = self._search(self.problem, first)
         scale = self._request.scale(self._scale)
         if scale != self._scale:
             self.problem = self._request.problem(scale)
@@ -85,6 +90,17 @@ class Answering:
     def realized(self, found: Found) -> Schedule:
         """Return the artifact."""
         self._options.report(REALIZING)
+        return self._realized(found)
+
+    def _better(self, found: Found) -> None:
+        """Keep the best schedule so far, if it is an answer as it is."""
+        assert self._keep is not None
+        with contextlib.suppress(TwillError):
+            artifact = self._realized(found)
+            if lacking(self.problem, artifact) <= 0 and not verify(artifact).violations:
+                self._keep(artifact)
+
+    def _realized(self, found: Found) -> Schedule:
         made = partial(realize, self.problem, found.interval, found.assignment, found.proof)
         solver = versions(self._request.engine, self.problem.scale)
         update = {"solver": solver, "seed": self._options.seed}
@@ -96,7 +112,7 @@ class Answering:
         while (more := lacking(problem, artifact)) > 0:
             spare += more
             last = found
-            spared, options = with_spare(problem, spare), later(self._options, last.seconds)
+            spared, options = with_spare(problem, spare), later(self._options, last)
             try:
                 found = _after(last, _shown(problem, first, self._attempt(spared, options), spare))
             except Stopped as stopped:
@@ -114,7 +130,7 @@ class Answering:
         """Return another schedule of the same levels, as other seeds find them."""
         found = last
         for seeds in range(1, OTHER_SEEDS + 1):
-            options = later(self._options, found.seconds, seeds)
+            options = later(self._options, found, seeds)
             found = _after(found, self._attempt(self.problem, options))
             artifact = self.realized(found)
             if lacking(self.problem, artifact) <= 0:
@@ -200,15 +216,17 @@ def refine(found: Found, finder: EngineFactory, problem: Problem, options: Optio
 def _after(first: Found, second: Found) -> Found:
     """Return what the second search found, with the seconds of both."""
     seconds = {key: first.seconds.get(key, 0.0) + value for key, value in second.seconds.items()}
-    return replace(second, seconds=seconds)
+    return replace(second, seconds=seconds, work=first.work + second.work)
 
 
-def later(options: Options, seconds: Mapping[str, float], seeds: int = 0) -> Options:
-    """Return the options of a search after another one: the time that is left, another seed."""
-    left, spent = options.timeout, seconds.get("total", 0.0)
+def later(options: Options, found: Found, seeds: int = 0) -> Options:
+    """Return the options of a search after another one: what is left for it, another seed."""
+    left, spent = options.timeout, found.seconds.get("total", 0.0)
     if left is not None and spent:
         left = max(LEAST_SECONDS, left - spent)
-    return replace(options, timeout=left, seed=(options.seed + seeds) % (MOST_SEED + 1))
+    work = None if options.work is None else max(0.0, options.work - found.work)
+    seed = (options.seed + seeds) % (MOST_SEED + 1)
+    return replace(options, timeout=left, work=work, seed=seed)
 
 
 def within_registers(problem: Problem, made: Callable[..., Schedule]) -> Schedule:

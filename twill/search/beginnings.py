@@ -11,13 +11,17 @@ from twill.search.request import Request
 
 MOST_SOLVED = 45  # operations of a loop that a solver is asked about
 MOST_LEVELS = 20  # and of one for which all levels are solved, which takes seconds
+# Of the search for the answers to all questions, by effort, see `Options.work`.
+WORK = {"quick": 2.5, "normal": 25.0, "thorough": 250.0}
 EFFORT = 0.5  # of each question about a level of a larger one, see `Options.effort`
 
 
 Answer = TypeVar("Answer")
 
 
-def beginnings(request: Request, *, few_groups: bool = False) -> tuple[Request, ...]:
+def beginnings(
+    request: Request, *, few_groups: bool = False, work: float | None = None
+) -> tuple[Request, ...]:
     """Return the questions whose answers polishing begins with, the one that is shown first.
 
     Once with all levels, and once with least interval and fewest stages alone: either may be the
@@ -25,8 +29,9 @@ def beginnings(request: Request, *, few_groups: bool = False) -> tuple[Request, 
     loop has more operations; the largest loops are not solved at all.
 
     `few_groups`: whether only the schedule with all levels proved will do.
+    `work`: of all that is solved, see `WORK`; there is no end to it without.
     """
-    operations = len(request.loop.operations)
+    operations, request = len(request.loop.operations), replace(request, work=work)
     if operations > MOST_SOLVED:
         return (replace(request, search="written"),)
     if few_groups:

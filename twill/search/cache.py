@@ -56,9 +56,9 @@ def doubt(request: Request, schedule: Schedule) -> str:
     Which intervals were refuted is taken on trust; all that follows from the schedule is not.
     """
     proof = schedule.proof
-    # What was asked with limited effort is the same answer every time, whether proved or not.
+    # With limited effort or work it is the same answer every time, whether proved or not.
     decided: Level = request.until if request.effort is None else "stages"
-    if proof is None or not proved(schedule, decided):
+    if proof is None or (request.work is None and not proved(schedule, decided)):
         return "it is not proved"
     scale = request.scale(request.normalized())
     agrees = {

@@ -44,7 +44,12 @@ KINDS = {
 NONE = ", none better"
 MOST = ("groups", "transfers", "length")
 DEFAULTS = Options()
+ASKED = 0.01  # work that every question counts, since stating it takes time too
 T = TypeVar("T", Answer, Refutation)
+
+
+class OutOfWork(Exception):  # noqa: N818 - it ends a search, and is no error
+    """All the work that a search may do is done."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,8 @@ class Questions:
     The finder looks for schedules at one interval, to the end, and names what a refutation takes.
     A prover, if there is one, is asked instead, about ranges too; the finder then is left the
     families and the last schedule.
+
+    `work`: of the prover for all questions so far.
     """
 
     def __init__(
@@ -125,6 +132,7 @@ class Questions:
         self.groups = available_groups(problem)
         self.known = Known(problem, options.report)
         self.prover = prover
+        self.work = 0.0
         self._problem, self._finder, self._options = problem, finder, options
         self._hints: dict[Hint, None] = {}
         self._kept: tuple[tuple[int, int, bool], Engine] | None = None
@@ -133,16 +141,25 @@ class Questions:
     @property
     def answers(self) -> dict[str, Any]:
         """What engines have told so far."""
-        return {"known": self.known.facts, "hints": {**self._hints}, "refuted": {**self._refuted}}
+        engines = {"hints": {**self._hints}, "refuted": {**self._refuted}, "work": self.work}
+        return {"known": self.known.facts, **engines}
 
     def begin_with(self, answers: Mapping[str, Any]) -> None:
         """Take over what engines have told in another search."""
         vars(self.known).update(answers["known"])
         self._hints.update(answers["hints"])
         self._refuted.update(answers["refuted"])
+        self.work = answers["work"]
 
     def ask(self, query: Query) -> Outcome:
-        """Ask a question, unless it is known that there is no such schedule."""
+        """Ask a question, unless it is known that there is no such schedule.
+
+        Raises
+        ------
+        OutOfWork
+            If the search has done its work.
+        """
+        self._effort(None)
         key = (query.low, query.high, query.stages, query.limits)
         if query.kind == "any" and key in self._refuted:
             return self._refuted[key]
@@ -203,10 +220,19 @@ class Questions:
         """
         for trial in itertools.count():
             seed = (self._options.seed + trial) % (MOST_SEED + 1)
-            effort, way = query.effort * 2 ** (trial // WAYS), trial % WAYS
+            effort, way = self._effort(query.effort * 2 ** (trial // WAYS)), trial % WAYS
             yield Conditions(query.limits, seed, effort, tuple(self._hints), way, self.known.offer)
             if not query.decide:
                 return
+
+    def _effort(self, wanted: float | None) -> float | None:
+        """Return the effort of a question: what is wanted, as far as work is left for it."""
+        if self._options.work is None:
+            return wanted
+        left = self._options.work - self.work
+        if left <= 0:
+            raise OutOfWork
+        return left if wanted is None else min(wanted, left)
 
     def _proved(self, prover: CpSatProver, query: Query, under: Conditions) -> Refutation:
         asked = Range(self._problem, query.low, query.high, query.stages, self.groups)
@@ -231,9 +257,8 @@ class Questions:
         assert self.prover is not None
         question = f"{objective}: I = {interval}{KINDS['best']}"
         self.known.say(question)
-        under = Conditions(
-            limits, self._options.seed, effort, tuple(self._hints), 0, self.known.offer
-        )
+        seed, effort = self._options.seed, self._effort(effort)
+        under = Conditions(limits, seed, effort, tuple(self._hints), 0, self.known.offer)
         length = limits.length or found.length(self._problem)
         asked = Question(self._problem, interval, length, self.groups)
         answer = self.prover.best(asked, found, objective, under)
@@ -270,6 +295,7 @@ class Questions:
     def _learn(self, interval: int | None, answer: T) -> T:
         """Keep what an engine had to look at, and a schedule if it is the best so far."""
         self._hints.update(dict.fromkeys(answer.hints))
+        self.work += answer.work + ASKED
         if answer.assignment is not None and interval is not None:
             self.known.offer(interval, answer.assignment)
         return answer

@@ -62,8 +62,13 @@ class Options:
         After which a question about a level below the stages is given up, in CP-SAT's deterministic
         time (a unit is five to ten seconds); the schedule is then the prover's. Without it all
         levels are decided.
+    work : float, optional
+        After which the search is over, in the same unit, of all questions together; what is not
+        proved by then is said not to be. Unlike with `timeout` the answer is the same everywhere.
     report, log : callable
         Told what is being tried; told every question to an engine, with what it brought.
+    better : callable
+        Told of the best schedule so far now and then while a solver is waited for.
     known : dict, optional
         What the search knows once it has the least interval is kept here. It begins with what
         another one kept, of the same problem with other levels below.
@@ -74,8 +79,10 @@ class Options:
     timeout: float | None = None
     until: Level = LEVELS[-1]
     effort: float | None = None
+    work: float | None = None
     report: Report = field(default=silent, compare=False)
     log: Log = field(default=silent, compare=False)
+    better: Callable[[Any], None] | None = field(default=None, compare=False)
     known: dict[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +112,7 @@ class Request:
         Most ``registers``, ``groups``, ``transfers`` and ``stages``; operations with their groups.
     orders : tuple of (str, str)
         Pairs of operations; the second issues no earlier in its iteration than the first.
-    most_stages, seed, until, effort
+    most_stages, seed, until, effort, work
         As `Options` has them.
     """
 
@@ -123,6 +130,7 @@ class Request:
     seed: int = 0
     until: Level = LEVELS[-1]
     effort: float | None = None
+    work: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what type hints would have told; keep no mapping that somebody else may change."""
@@ -162,7 +170,8 @@ class Request:
         self, timeout: float | None = None, report: Report = silent, log: Log = silent
     ) -> Options:
         """Return how to search, within `timeout` seconds."""
-        return Options(self.most_stages, self.seed, timeout, self.until, self.effort, report, log)
+        most, seed, until = self.most_stages, self.seed, self.until
+        return Options(most, seed, timeout, until, self.effort, self.work, report, log)
 
     def normalized(self) -> TimeScale:
         """Return the unit of time in which costs are normalized, if they are."""

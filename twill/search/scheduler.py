@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -108,6 +108,7 @@ def schedule(
         seed=how.seed,
         until=how.until,
         effort=how.effort,
+        work=how.work,
     )
     how = how if report is silent else replace(how, report=report)
     return _solve(request, how).schedule
@@ -140,6 +141,7 @@ def solve(
     log: Log = silent,
     cache: Cache | None = None,
     intervals: dict[str, dict[str, Any]] | None = None,
+    keep: Callable[[Schedule], None] | None = None,
 ) -> Solved:
     """Find an optimal schedule, and say how long that took; see `schedule`.
 
@@ -148,19 +150,20 @@ def solve(
     `cache`: where answers are looked up, and kept if every level was proved.
     `intervals`: what searches know of least intervals, for others that differ only in the levels
     below; each adds what it knows.
+    `keep`: told of better and better schedules while the best is looked for.
     """
     options = request.options(timeout, report, log)
     if intervals is not None:
         same_but_levels = replace(request, until=LEVELS[-1]).text
         options = replace(options, known=intervals.setdefault(same_but_levels, {}))
     if cache is None:
-        return _solve(request, options)
+        return _solve(request, options, keep)
     clock, key = Deadline(), request_key(request)
     known = cache.get(key, partial(doubt, request))
     if known is not None:
         log("kept answer: nothing is asked")
         return Solved(known, {"interval": 0.0, "levels": 0.0, "total": clock.spent}, cached=True)
-    solved = _solve(request, options)
+    solved = _solve(request, options, keep)
     # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
     in_time = timeout is None or solved.seconds["total"] < timeout
     if in_time and not doubt(request, solved.schedule):
@@ -168,8 +171,10 @@ def solve(
     return solved
 
 
-def _solve(request: Request, options: Options) -> Solved:
-    answering = Answering(request, options)
+def _solve(
+    request: Request, options: Options, keep: Callable[[Schedule], None] | None = None
+) -> Solved:
+    answering = Answering(request, options, keep)
     try:
         found, artifact = answering.found()
     except Stopped as stopped:

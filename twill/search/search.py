@@ -21,6 +21,7 @@ from twill.bounds.infeasible import (
     refuse_infeasible,
     undecided,
 )
+from twill.console import meanwhile
 from twill.deadline import Deadline
 from twill.engines import Answer, EngineFactory, Question
 from twill.engines.cpsat import CpSatProver
@@ -28,7 +29,7 @@ from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import Reached, measured, proof_within, proofs
-from twill.search.questions import DEFAULTS, Outcome, Questions
+from twill.search.questions import DEFAULTS, Outcome, OutOfWork, Questions
 from twill.search.request import LEVELS, Options
 from twill.search.strategies import STRATEGIES, Situation
 
@@ -49,6 +50,8 @@ class Found:
     proof: Proof
     # Wall-clock time by part of the search: ``interval``, ``levels``, ``total``.
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
+    # As `Options.work` counts it.
+    work: float = field(default=0.0, compare=False)
 
 
 class Stopped(KeyboardInterrupt):
@@ -109,6 +112,8 @@ class _Search:
         self._situation = Situation(problem, self._questions, lower, options.most_stages)
         self._known.refuted(lower.interval)
         self._seconds = dict[str, float]()
+        self._told: tuple[int, Assignment] | None = None
+        self._quiet = Deadline(0.0)
 
     def least(self) -> tuple[int, bool]:
         """Return what `least_interval` does."""
@@ -136,7 +141,7 @@ class _Search:
         refuse_infeasible(self._problem, self._groups)
         deadline = Deadline(self._options.timeout)
         try:
-            with deadline:
+            with deadline, meanwhile(partial(self._tell_better, deadline)):
                 if not self._options.known:
                     self._least_interval()
                     self._name_families()
@@ -149,9 +154,21 @@ class _Search:
             if self._known.best is None:
                 raise
             raise Stopped(self._found(*self._known.best, deadline)) from None
+        except OutOfWork:
+            self._share()
         finally:
             self._questions.close()
-        return self._found(*(self._known.best or self._as_written(LAST_SECONDS)), deadline)
+        last = None if self._options.timeout is None else LAST_SECONDS
+        return self._found(*(self._known.best or self._as_written(last)), deadline)
+
+    def _tell_better(self, deadline: Deadline) -> None:
+        """Tell of the best schedule if it was not told of, for half of the time at most."""
+        best, better = self._known.best, self._options.better
+        if better is None or best is None or best is self._told or not self._quiet.late:
+            return
+        self._told, began = best, Deadline()
+        better(self._found(*best, deadline))
+        self._quiet = Deadline(began.spent)
 
     def _found(self, interval: int, assignment: Assignment, deadline: Deadline) -> Found:
         """Return a schedule, with no more than what was proved."""
@@ -163,7 +180,7 @@ class _Search:
         before = self._seconds.get("interval", total)
         seconds = {"interval": before, "levels": total - before, "total": total}
         proof = proof_within(self._problem, interval, bound, levels)
-        return Found(interval, assignment, proof, seconds)
+        return Found(interval, assignment, proof, seconds, self._questions.work)
 
     def _least_interval(self) -> tuple[int, Assignment]:
         """Ask what the strategies ask, until nothing is left below the best schedule."""
@@ -190,10 +207,16 @@ class _Search:
         if known:
             situation.lower, situation.first = known["bounds"]
             self._questions.begin_with(known)
-        elif known is not None:
-            known |= {"bounds": (situation.lower, situation.first), **self._questions.answers}
-        assert self._known.best is not None
+        self._share()
+        if self._known.best is None:
+            raise OutOfWork  # as it was for who told
         return self._known.best
+
+    def _share(self) -> None:
+        """Tell other searches what is known of the interval, if they are not told."""
+        situation, known = self._situation, self._options.known
+        if known is not None and not known:
+            known |= {"bounds": (situation.lower, situation.first), **self._questions.answers}
 
     def _first_interval(self, bound: int) -> int:
         """Return the least interval that the relaxation does not refute."""

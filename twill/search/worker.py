@@ -11,15 +11,19 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import NoReturn
 
+from twill.artifacts.schedule import Schedule
 from twill.console import Report, end_with_parent, silent
 from twill.deadline import Deadline, check
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
+from twill.executors import MOST_DEATHS, interrupts_later
 from twill.search.cache import Cache
 from twill.search.known import FOUND
 from twill.search.request import Log, Request
@@ -30,6 +34,16 @@ LOOK_SECONDS = 0.05
 LAST_SECONDS = 1.5  # seconds in which an interrupted child may still say what it has found
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the process is to solve, and whether it tells of better and better schedules."""
+
+    request: Request
+    timeout: float | None
+    cache: Cache | None
+    keeps: bool = False
+
+
 def solve_within(
     megabytes: int,
     request: Request,
@@ -38,8 +52,9 @@ def solve_within(
     report: Report = silent,
     log: Log = silent,
     cache: Cache | None = None,
+    keep: Callable[[Schedule], None] | None = None,
 ) -> Solved:
-    """Solve in a process of its own that may take so much memory.
+    """Solve in a process of its own that may take so much memory; if it is killed, in another one.
 
     `megabytes`: most resident memory of that process, in units of 10^6 bytes, looked at 20 times a
     second: Python, the libraries and the solver together.
@@ -49,16 +64,34 @@ def solve_within(
     RefusedError
         If that was not enough, with the best interval found so far; as from `solve` otherwise.
     SolverError
-        If the process ended for another reason.
+        If the process ended for another reason, or was killed `MOST_DEATHS` times.
     """
+    told = {"report": report, "log": log, "stderr": partial(print, end="", file=sys.stderr)}
+    listeners: dict[str, Callable[..., object]] = {**told, "keep": keep or silent}
+    clock = Deadline(timeout)
+    for _ in range(MOST_DEATHS):
+        asked = Asked(request, clock.left, cache, keeps=keep is not None)
+        solved, status = _solved_within(megabytes, asked, listeners)
+        if solved is not None:
+            return solved
+        if status != -signal.SIGKILL:
+            break
+    how = signal.Signals(-status).name if status < 0 else f"status {status}"
+    raise SolverError(f"the solving process ended with {how}")
+
+
+def _solved_within(
+    megabytes: int, asked: Asked, listeners: Mapping[str, Callable[..., object]]
+) -> tuple[Solved | None, int]:
+    """Return the answer of one process, if it has given one, and its exit status."""
     context = SpawnContext()
     heard, told = context.Pipe(duplex=False)
-    process = context.Process(target=answer, args=(told, request, timeout, cache))
-    process.start()
+    process = context.Process(target=answer, args=(told, asked))
+    with interrupts_later():
+        process.start()
     told.close()
     assert process.pid is not None
-    stderr = partial(print, end="", file=sys.stderr)
-    listener = _Listener(heard, process.pid, {"report": report, "log": log, "stderr": stderr})
+    listener = _Listener(heard, process.pid, listeners)
     try:
         try:
             exceeded = listener.listen(megabytes)
@@ -70,23 +103,22 @@ def solve_within(
             if listener.solved is None:
                 raise
             raise Interrupted(listener.solved) from None
+        status = process.exitcode or 0
     finally:
         process.kill()
         process.join()
         heard.close()
-    if listener.solved is not None:
-        return listener.solved
-    if exceeded:
-        raise _too_little(request.loop.name, megabytes, listener.best)
-    status = process.exitcode or 0
-    how = signal.Signals(-status).name if status < 0 else f"status {status}"
-    raise SolverError(f"the solving process ended with {how}")
+    if listener.solved is None and exceeded:
+        raise _too_little(asked.request.loop.name, megabytes, listener.best)
+    return listener.solved, status
 
 
 class _Listener:
     """Hears what the child says: the answer, and the best interval until then."""
 
-    def __init__(self, heard: Connection, process: int, listeners: dict[str, Log]) -> None:
+    def __init__(
+        self, heard: Connection, process: int, listeners: Mapping[str, Callable[..., object]]
+    ) -> None:
         self._heard, self._process, self._listeners = heard, process, listeners
         self.solved: Solved | None = None
         self.best: int | None = None
@@ -103,7 +135,7 @@ class _Listener:
         """Take in what was said; return whether there may be more."""
         try:
             kind, what = self._heard.recv()
-        except EOFError:
+        except (EOFError, OSError):  # at the end, or within what a killed child said
             return False
         if kind == "solved":
             self.solved = what
@@ -112,7 +144,7 @@ class _Listener:
         elif kind == "error":
             raise what
         else:
-            found = re.fullmatch(FOUND.format(interval=r"(\d+)"), what)
+            found = re.fullmatch(FOUND.format(interval=r"(\d+)"), str(what) * (kind == "report"))
             self.best = self.best if found is None else int(found[1])
             self._listeners[kind](what)
         return True
@@ -139,19 +171,28 @@ def _too_little(name: str, megabytes: int, best: int | None) -> RefusedError:
     )
 
 
-def answer(told: Connection, request: Request, timeout: float | None, cache: Cache | None) -> None:
+def answer(told: Connection, asked: Asked) -> None:
     """Answer a request and say so; the body of the child."""
     signal.signal(signal.SIGINT, _interrupt_once)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     end_with_parent()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # solvers in C write where they like
 
     def tell(kind: str, what: object) -> None:
         told.send((kind, what))
 
-    report, log = partial(tell, "report"), partial(tell, "log")
+    report, log, keep = (partial(tell, kind) for kind in ("report", "log", "keep"))
     sys.stderr = _Told(told)
     try:
-        tell("solved", solve(request, timeout=timeout, report=report, log=log, cache=cache))
+        solved = solve(
+            asked.request,
+            timeout=asked.timeout,
+            report=report,
+            log=log,
+            cache=asked.cache,
+            keep=keep if asked.keeps else None,
+        )
+        tell("solved", solved)
     except Interrupted as stopped:
         tell("stopped", stopped.solved)
     except KeyboardInterrupt:

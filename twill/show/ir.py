@@ -48,7 +48,7 @@ Plain = str | int | bool | Sequence[str] | Sequence[int]
 Results = Sequence[tuple[str, Attribute]]
 _SPACES = {"smem": "#ttg.shared_memory", "tmem": "#ttng.tensor_memory"}
 _ELEMENTS = {ours: written for written, ours in ELEMENTS.items()}
-_PLAIN = (
+PLAIN = (
     *("name", "description", "rules", "initiation_interval"),
     *("length", "stages", "seed", "machine_hash"),
 )
@@ -109,7 +109,7 @@ class _Module:
         """Return what is about the schedule as a whole."""
         schedule = self.schedule
         facts: dict[str, Plain | None] = {"schedule": VERSION}
-        facts |= {key: getattr(schedule, key) for key in _PLAIN}
+        facts |= {key: getattr(schedule, key) for key in PLAIN}
         data = schedule.model_dump(mode="json", by_alias=True, exclude_none=True)
         given = (key for key in AS_JSON if key in data)
         facts |= {key: json.dumps(data[key], separators=(",", ":")) for key in given}

@@ -80,8 +80,8 @@ class CpSatProver:
         status, learnt = run.solve(), system.sums.hints
         if status != "sat":
             bound = asked.high + 1 if status == "unsat" else asked.low
-            return Refutation(status, bound, hints=learnt)
-        return Refutation(status, asked.low, *run.found(), learnt)
+            return Refutation(status, bound, hints=learnt, work=run.work)
+        return Refutation(status, asked.low, *run.found(), learnt, run.work)
 
     def least(
         self,
@@ -113,7 +113,7 @@ class CpSatProver:
         interval, assignment = run.best or (found.interval, found.assignment)
         bound = interval if proved else max(asked.low, run.least)
         bound = found.bound if keep_groups else bound
-        return Refutation("sat", bound, interval, assignment, system.sums.hints)
+        return Refutation("sat", bound, interval, assignment, system.sums.hints, run.work)
 
     def best(
         self,
@@ -140,7 +140,8 @@ class CpSatProver:
         run = _near(system, found, interval, under)
         proved = run.minimize()
         assignment = found if run.best is None else run.best[1]
-        return Answer("sat" if proved else "unknown", assignment, (), system.sums.hints, self.name)
+        status: Status = "sat" if proved else "unknown"
+        return Answer(status, assignment, (), system.sums.hints, self.name, run.work)
 
 
 def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditions) -> Run:
@@ -169,7 +170,8 @@ class Run:
         parameters.use_erwa_heuristic = latest_first
         if backwards:
             parameters.preferred_variable_order = parameters.IN_REVERSE_ORDER
-        self._left, self._tell = under.effort, under.tell
+        self._effort, self._tell = under.effort, under.tell
+        self.work = 0.0  # of all searches so far
         self.best: tuple[int, Assignment] | None = None  # of `minimize`
         self.least = -UNLIMITED  # what `minimize` proved of the objective
         self._accepted: tuple[list[int], int] | None = None
@@ -228,11 +230,11 @@ class Run:
         cp, solver, times = self._cp, self._solver, self.system.times
         if times.clauses.refuted:
             return cp.INFEASIBLE
-        if self._left is not None:
-            solver.parameters.max_deterministic_time = self._left
+        if self._effort is not None:
+            left = max(0.0, self._effort - self.work)
+            solver.parameters.max_deterministic_time = left
         status = interruptible(lambda: solver.solve(times.model, callback), solver.stop_search)
-        if self._left is not None:
-            self._left = max(0.0, self._left - solver.deterministic_time)
+        self.work += solver.deterministic_time
         return status
 
     def _status(self, status: Any) -> Status:

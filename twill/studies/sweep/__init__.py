@@ -56,7 +56,7 @@ def run_sweep(
     InputError
         If the sweep is not valid, or the folder cannot be written or holds another sweep.
     WorkerError
-        If a worker process died; run the sweep again to go on.
+        If worker processes died again and again; run the sweep again to go on.
     """
     from twill.studies.sweep.table import frame
 

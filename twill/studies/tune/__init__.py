@@ -95,7 +95,7 @@ def tune(
         If the folder cannot be written or holds something else, or sizes are none that the loop
         has.
     WorkerError
-        If a worker process died; tune again to go on.
+        If worker processes died again and again; tune again to go on.
     """
     counter = counter or Counter()
     counter.report("bounding")
