@@ -17,6 +17,8 @@ from twill.sim.emulator.values import INT32, Array, DType, Numbers
 
 ALIGNMENT = 16
 """Bytes that strides of a tensor are a multiple of."""
+LEAST_COPIED = 4
+"""Bytes that a thread copies by cp.async at least; it copies 4, 8 or 16."""
 
 
 class TensorDescriptor:
@@ -194,9 +196,31 @@ OFFERED = {
 """The functions of `tma`."""
 
 
+def _at_once(pointer: Pointer) -> int:
+    """Return the bytes that a thread can copy at once: those that it has, and that lie so."""
+    offsets, layout = pointer.offsets.data, pointer.offsets.layout
+    while hasattr(layout, "parent"):
+        layout = layout.parent  # the sum of an index along each dimension has the layout of a tile
+    counts, order = (getattr(layout, name, ()) for name in ("size_per_thread", "order"))
+    dimensions = order[:1] if len(order) == offsets.ndim else range(offsets.ndim)
+    size = pointer.tensor.dtype.itemsize
+    several = -(-LEAST_COPIED // size)
+    for dimension in dimensions:
+        held = counts[dimension] if len(counts) == offsets.ndim else several
+        rows = np.moveaxis(offsets, dimension, -1)
+        if held >= several and rows.shape[-1] % several == 0:
+            rows = rows.reshape(*rows.shape[:-1], -1, several)
+            if (rows - rows[..., :1] == np.arange(several)).all():
+                return several * size
+    return size
+
+
 def _copy(smem: Memory, pointer: Pointer, mask: Any = None, **_: Any) -> None:
     running = machine()
     me = running.current
+    if (width := _at_once(pointer)) < LEAST_COPIED:
+        least = f"it copies {LEAST_COPIED} at least"
+        raise running.fault("shape", f"a cp.async of {width} bytes a thread; {least}")
     access = running.access("a cp.async", "cp.async")
     running.accesses.write(smem.name, smem.cells(), access)
     flat, where, meant = pointer.elements(mask)

@@ -95,3 +95,42 @@ def masked_gemm(a_ptr, b_ptr, c_ptr, k, stride, M: tl.constexpr, N: tl.constexpr
         b = tl.load(b_ptr + (i * K + ks)[:, None] * N + cols[None, :], mask=left[:, None], other=0.0)
         acc = tl.dot(a, b, acc)
     tl.store(c_ptr + rows[:, None] * N + cols[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def product_by_strides(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    depth,
+    rows,
+    a_row,
+    a_column,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    K: tl.constexpr,
+    STRIDE: tl.constexpr = 0,
+    DIVISOR: tl.constexpr = 1,
+):
+    """C = A B, masked along the depth; rows of A beyond the last begin again.
+
+    A has two strides: the second is STRIDE if that is not 0; DIVISOR divides where rows begin.
+    """
+    row = (tl.program_id(0) * M + tl.arange(0, M)) % rows
+    column, ks = tl.arange(0, N), tl.arange(0, K)
+    if STRIDE:
+        a_column = STRIDE
+    at = row[:, None] * a_row
+    if DIVISOR > 1:
+        at = tl.multiple_of(at, [1, DIVISOR])
+    a_ptrs = a_ptr + at + ks[None, :] * a_column
+    b_ptrs = b_ptr + ks[:, None] * N + column[None, :]
+    c = tl.zeros([M, N], tl.float32)
+    for k in range(0, tl.cdiv(depth, K)):
+        a = tl.load(a_ptrs, mask=ks[None, :] < depth - k * K, other=0.0)
+        b = tl.load(b_ptrs, mask=depth - k * K > ks[:, None], other=0.0)
+        c = tl.dot(a, b, c)
+        a_ptrs += K * a_column
+        b_ptrs += K * N
+    at = tl.program_id(0) * M * N + tl.arange(0, M)[:, None] * N + column[None, :]
+    tl.store(c_ptr + at, c.to(tl.float16))

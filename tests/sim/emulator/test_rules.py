@@ -551,6 +551,42 @@ def test_copies_of_threads_are_waited_for_in_groups(kernel: Run) -> None:
         kernel(text % 1)
 
 
+@pytest.mark.parametrize(
+    ("held", "pointer", "narrow"),
+    [
+        ("[1, 2], [4, 8], [4, 1], [1, 0]", "64 * i[:, None] + j[None, :]", False),
+        ("[1, 1], [1, 32], [4, 1], [1, 0]", "64 * i[:, None] + j[None, :]", True),
+        ("[1, 2], [4, 8], [4, 1], [1, 0]", "i[:, None] + 16 * j[None, :]", True),
+        ("[2, 1], [8, 4], [1, 4], [0, 1]", "i[:, None] + 16 * j[None, :]", False),
+    ],
+)
+def test_a_thread_copies_no_less_than_4_bytes(
+    held: str, pointer: str, narrow: bool, kernel: Run
+) -> None:
+    """What it has along the fastest dimension of its layout, if that lies side by side."""
+    text = f"""
+        @gluon.jit
+        def copied(x):
+            layout: gl.constexpr = gl.BlockedLayout({held})
+            smem = gl.allocate_shared_memory(gl.float16, [16, 64])
+            i = gl.arange(0, 16, layout=gl.SliceLayout(1, layout))
+            j = gl.arange(0, 64, layout=gl.SliceLayout(0, layout))
+            cp.async_copy_global_to_shared(smem, x + {pointer})
+            cp.commit_group()
+            cp.wait_group(0)
+
+        def main():
+            x = torch.zeros(1024, dtype=torch.float16)
+            copied[(1,)](x, num_warps=4)
+            return x
+    """
+    if narrow:
+        with pytest.raises(FaultError, match=r"shape: a cp.async of 2 bytes a thread; it copies 4"):
+            kernel(text)
+    else:
+        kernel(text)
+
+
 def test_a_file_that_needs_more_than_is_emulated_is_told_so(kernel: Run) -> None:
     with pytest.raises(AttributeError, match="no 'gather' of a tensor is emulated"):
         kernel("""

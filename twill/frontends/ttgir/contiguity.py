@@ -20,7 +20,7 @@ from twill.frontends.types import ELEMENTS, elements_per_thread, vector_of
 
 ALWAYS = 1 << 30  # a power of two that divides nothing but zero
 WIDEST, SECTOR = 16, 32
-"""Bytes that a thread accesses at once at most, and of a sector: what is less makes a difference."""
+"""Bytes that a thread accesses at once at most, and of a sector: less is worth saying."""
 # Predicates of `arith.cmpi` (slt, sge, ult, uge and sle, sgt, ule, ugt) whose outcome changes only
 # where the first, or the second, of the two reaches a multiple of what divides both.
 FIRST_REACHES, SECOND_REACHES = (2, 5, 6, 9), (3, 4, 7, 8)
