@@ -14,19 +14,20 @@ from tests.oracle.compare import compare
 from tests.oracle.simulate import simulated
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
-ANSWERS: dict[str, tuple[int, int, int, int, int, int | None]] = {
-    # One stage would take another machine: see below.
+ANSWERS: dict[str, tuple[int, ...]] = {
+    # The tensor core works 10 cycles. One stage would take another machine: see below.
     "load_on_a_wide_group": (10, 2, 2, 0, 20, 0),
-    # Loads wait for o4, so that all of its group's work is of variable latency; two groups compute.
+    # Of three groups alike any could load: that two compute must not be left out.
     "refused_though_valid": (4, 3, 3, 0, 9, 3),
-    # No value lies in registers, and no group is held back by a file of them.
+    # The tensor core works 6 cycles. No value is in registers, so that no group runs out of them.
     "no_value_in_registers": (6, 2, 2, 0, 7, 0),
-    # Products of two groups take turns on the tensor core, in both directions modulo the interval.
+    # The tensor core works 4 cycles, for two groups that take turns there.
     "turns_of_the_answer": (4, 2, 2, 1, 7, 0),
-    # One value is read at two distances, and nothing waits.
-    "two_distances": (2, 2, 1, 0, 4, None),
+    # Each unit works 2 cycles. Two instances of the value that is read twice are in registers, for
+    # which the machine has no limit; nothing waits, so that there is no slack.
+    "two_distances": (2, 2, 1, 0, 4),
 }
-"""Interval, stages, groups, transfers, length and slack."""
+"""Interval, stages, groups, transfers, length, and slack where anything waits."""
 
 
 def case(name: str, **changes: Any) -> tuple[twill.Loop, twill.Machine]:
@@ -44,7 +45,8 @@ def case(name: str, **changes: Any) -> tuple[twill.Loop, twill.Machine]:
 def test_solver_and_oracle_give_the_answer(name: str) -> None:
     result = compare(*case(name))
     assert result.objections == []
-    assert tuple(result.oracle.values()) == tuple(result.solver.values()) == ANSWERS[name]
+    assert tuple(v for v in result.oracle.values() if v is not None) == ANSWERS[name]
+    assert tuple(result.solver.values()) == ANSWERS[name]
     assert {simulated(s) == [] for s in result.schedules.values()} == {True}
 
 
