@@ -10,6 +10,7 @@ from twill.artifacts.hardware import HALVES
 from twill.errors import Refusal, RefusedError
 from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
+from twill.problem.lifetimes import updates
 from twill.problem.operations import ProblemOperation
 
 
@@ -21,9 +22,27 @@ def refuse_infeasible(problem: Problem, groups: Sequence[WarpGroup]) -> None:
     RefusedError
         Names the value or the operation, what it needs and the limit.
     """
+    _refuse_updates(problem)
     _refuse_homeless(problem, groups)
     _refuse_registers(problem)
     _refuse_memory(problem)
+
+
+def _refuse_updates(problem: Problem) -> None:
+    """Refuse updates in place that cannot be: their operand would be free while they read it."""
+    if problem.rules != "issue":
+        return
+    here = updates(problem)
+    for edge, dependence in zip(problem.edges, problem.loop.dependences, strict=True):
+        pair = (edge.producer, edge.consumer)
+        in_memory = edge.carries and problem.operations[edge.producer].memory in problem.memories
+        if dependence.in_place and in_memory and pair[0] != pair[1] and pair not in here:
+            raise RefusedError(
+                f"{problem.loop.name}: {dependence.consumer} updates {dependence.producer} in "
+                "place and cannot: that takes two tiles of one size in one memory, no other "
+                "update of the first, and a dependence from each other reader of it",
+                Refusal(families=("memory",), value=dependence.producer),
+            )
 
 
 def _refuse_homeless(problem: Problem, groups: Sequence[WarpGroup]) -> None:

@@ -224,7 +224,8 @@ class Synchronization:
         if signal is Signal.ISSUED:
             return max(turn.slots for turn in self.turns if turn.before == v)
         held = self.pipeline.problem.operations[v].memory is not None
-        if signal in (Signal.EMPTY, Signal.FREED) or (signal is Signal.FULL and held):
+        unread = signal is Signal.DONE and not self.pipeline.problem.consumers[v]
+        if signal in (Signal.EMPTY, Signal.FREED) or (held and (signal is Signal.FULL or unread)):
             return self.layout.slots[v]
         return told_slots(self.pipeline, v)
 

@@ -28,6 +28,7 @@ from twill.lower.pipeline import (
 )
 from twill.memory import Tenant
 from twill.problem import Problem
+from twill.problem.lifetimes import updates
 from twill.problem.operations import Edge
 from twill.problem.rules import one_unit
 
@@ -78,6 +79,7 @@ def in_turn(pipeline: Pipeline, every: Iterable[Turn]) -> Iterator[Need]:
 def overwrites(layout: Layout) -> Iterator[Need]:
     """Yield waits that a group needs before it overwrites a slot with the same value's next."""
     pipeline, operations = layout.pipeline, layout.pipeline.problem.operations
+    here = updates(pipeline.problem)
     for v, operation in enumerate(operations):
         if not operation.registers and operation.memory is None:
             continue
@@ -89,11 +91,13 @@ def overwrites(layout: Layout) -> Iterator[Need]:
         unordered = [edge for edge in edges if not ordered(pipeline, edge, slots)]
         for edge in unordered:
             reader, last = operations[edge.consumer], slots - edge.distance
-            updates = edge.consumer == v and not last
-            done_before = pipeline.crosses(edge) or updates or one_unit(operation, reader)
+            itself = edge.consumer == v and not last
+            done_before = pipeline.crosses(edge) or itself or one_unit(operation, reader)
             if reader.asynchronous and not done_before:
                 yield Need(step, Target(Signal.COMPLETION, edge.consumer), last)
-        if operation.memory is not None and any(map(pipeline.crosses, unordered)):
+        # What updates it where it lies has been waited for with all that held its place.
+        reading = (edge for edge in unordered if (v, edge.consumer) not in here)
+        if operation.memory is not None and any(map(pipeline.crosses, reading)):
             yield Need(step, Target(Signal.EMPTY, v), slots)
     for edge in pipeline.copies:
         if operations[edge.consumer].asynchronous:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 
 from twill.artifacts.memoization import by_identity
 from twill.problem import Problem, rules
@@ -180,6 +181,18 @@ def chains(problem: Problem, memory: str) -> tuple[Chain, ...]:
             found.append(_chain(first, after))
             seen.update(member for member, _ in found[-1].members)
     return tuple(sorted(found, key=lambda chain: chain.members[0][0]))
+
+
+@by_identity(64)
+def updates(problem: Problem) -> frozenset[tuple[int, int]]:
+    """Return the pairs of operations of which the second updates the first where it lies."""
+    return frozenset(
+        (before, after)
+        for memory in problem.memories
+        for chain in chains(problem, memory)
+        for (before, _), (after, _) in pairwise((*chain.members, *chain.members[:1]))
+        if after != chain.members[0][0] or chain.period is not None
+    )
 
 
 def _chain(first: int, after: dict[int, Edge]) -> Chain:

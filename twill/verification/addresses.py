@@ -131,18 +131,25 @@ def _first_factors(placed: Placed) -> Iterator[tuple[str, str]]:
 
 
 def _updates(placed: Placed, every: list[Storage]) -> Iterator[str]:
-    """What is updated in place, and read by nobody else, stays where it is."""
+    """What another operation updates in place, or nobody else reads, stays where it is.
+
+    Its slot counts as free from the update on, so that elsewhere it would be read too late.
+    """
     places = {s.value: (s.memory, _slots(s)) for s in every if not s.transfer}
     data = [d for d in placed.schedule.loop.dependences if d.kind == "data"]
     for d in data:
+        old, new = places.get(d.producer), places.get(d.consumer)
+        if not d.in_place or old is None or not old[1]:
+            continue
         alone = sum(other.producer == d.producer for other in data) == 1
         u, v = placed.work(d.producer), placed.work(d.consumer)
         alike = (u.footprint, u.halved) == (v.footprint, v.halved)
-        old, new = places.get(d.producer), places.get(d.consumer)
-        if not (d.in_place and alone and alike and old and new and old[0] == new[0]):
+        fits = alike and new is not None and bool(new[1]) and old[0] == new[0]
+        frees = u is not v and placed.schedule.rules == "issue"
+        if not (frees or (alone and fits)):
             continue
-        here, there = old[1], new[1]
-        if any(
+        here, there = old[1], new[1] if fits and new is not None else []
+        if not there or any(
             here[(i - d.distance) % len(here)] != there[i % len(there)]
             for i in range(len(here) * len(there))
         ):
