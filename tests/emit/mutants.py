@@ -1,8 +1,10 @@
-"""Whether the emulator finds mistakes in emitted kernels: one line of synchronisation changed.
+"""Whether the emulator finds mistakes in emitted kernels: one line changed.
 
-``python -m tests.emit.mutants KERNEL.py [--limit N] [--seed N]`` leaves out or weakens each wait,
+``python -m tests.emit.mutants KERNEL.py ... [--limit N] [--seed N]`` leaves out or weakens each wait,
 arrive, expect, commit, fence and count, and executes what comes of it: at three trip counts, then
-with each victim in turn until one run fails. It prints what survived, with its line.
+with each victim in turn until one run fails. With ``--arithmetic`` it changes operands, masks, offsets,
+constants and comparisons instead, and executes all that the file's own tests would. It prints what
+survived, with its line.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.emit.arithmetic import changes
 from twill.console import progress, say
 from twill.errors import InputError
-from twill.sim.emulator import Run, _loaded, _run, stand_ins
+from twill.sim.emulator import FaultError, Run, _loaded, _run, _trip_counts, stand_ins
 from twill.tables import Column, Table
 
 WAITS = ("warpgroup_mma_wait", "tma.store_wait")
@@ -113,6 +116,18 @@ def mutants(text: str) -> Iterator[Mutant]:
                 yield Mutant(kind, statement.lineno, " ".join(ast.unparse(call).split()), changed)
 
 
+def arithmetic_mutants(text: str) -> Iterator[Mutant]:
+    """Yield every mutant of an emitted kernel's arithmetic."""
+    source, known = _Source(text), set()
+    for function in source.tree.body:
+        if isinstance(function, ast.FunctionDef) and _is_kernel(function):
+            for kind, node, new in changes(function):
+                changed = source.replaced((node, new))
+                if changed not in known | {text}:
+                    known.add(changed)
+                    yield Mutant(kind, node.lineno, f"{ast.unparse(node)} -> {new}", changed)
+
+
 def _is_kernel(function: ast.FunctionDef) -> bool:
     return any(ast.unparse(one) == "gluon.jit" for one in function.decorator_list)
 
@@ -199,9 +214,16 @@ def _moved(source: _Source, before: list[ast.stmt], statement: ast.stmt) -> _Cha
 
 
 class Judge:
-    """Executes mutants of a kernel, written to a folder, in one block at three trip counts."""
+    """Executes mutants of a kernel, written to a folder.
 
-    def __init__(self, file: Path, folder: Path, seed: int = 0) -> None:
+    In one block at three trip counts and with victims; of `arithmetic` in all blocks, at the trip
+    counts of the file's own tests.
+    """
+
+    def __init__(
+        self, file: Path, folder: Path, seed: int = 0, *, arithmetic: bool = False
+    ) -> None:
+        self._arithmetic = arithmetic
         self.text = file.read_text(encoding="utf-8")
         self.capability = (10, 0) if "language.nvidia.blackwell" in self.text else (9, 0)
         self._folder, self._seed, self._written = folder, seed, 0
@@ -228,6 +250,9 @@ class Judge:
 
     def _counts(self, path: Path) -> list[int]:
         """Return the least trip count, the next, and one that uses each slot more than twice."""
+        if self._arithmetic:
+            least, after, then, many = _trip_counts(path, self.capability)
+            return [after, then, least, many]
         rings = [
             int(ast.literal_eval(node.value))
             for node in ast.walk(ast.parse(self.text))
@@ -239,6 +264,8 @@ class Judge:
 
     def _module(self, path: Path) -> Any:
         module: Any = _loaded(path)
+        if self._arithmetic:
+            return module
         every = module.make_arguments
         module.make_arguments = lambda *given: (every(*given)[0], (1, 1, 1))
         return module
@@ -248,40 +275,68 @@ class Judge:
         path = self._path(mutant.text)
         counts = list(self.late)
         late = [(count, one) for count in reversed(counts) for one in self.late[count]]
+        late = [] if self._arithmetic else late
         for count, victim in [*((count, None) for count in counts), *late]:
-            with stand_ins(victim=victim, seed=self._seed, capability=self.capability):
-                run = _run(self._module(path), Run(count, victim), 0, self.expected[count])
+            try:
+                with stand_ins(victim=victim, seed=self._seed, capability=self.capability):
+                    run = _run(self._module(path), Run(count, victim), 0, self.expected[count])
+            except Exception as error:
+                if not self._arithmetic:
+                    raise
+                broken = FaultError(type(error).__name__, str(error))
+                return Verdict(mutant, Run(count, victim, fault=broken))
             if not run.passed:
                 return Verdict(mutant, run)
         return Verdict(mutant, None)
 
 
-def main() -> None:
-    """Judge the mutants of a file and print them by kind."""
-    parser = argparse.ArgumentParser(prog="python -m tests.emit.mutants", description=__doc__)
-    parser.add_argument("kernel", type=Path)
-    parser.add_argument("--limit", type=int, help="so many of them, drawn at random")
-    parser.add_argument("--seed", type=int, default=0, help="of the order in which all goes on")
-    given = parser.parse_args()
-    every = list(mutants(given.kernel.read_text(encoding="utf-8")))
-    if given.limit is not None and given.limit < len(every):
-        every = random.Random(0).sample(every, given.limit)
+def judged(
+    files: list[Path], *, arithmetic: bool, limit: int | None, seed: int, folder: Path
+) -> list[tuple[str, Verdict]]:
+    """Return what becomes of mutants of kernels, of so many of all of them drawn at random."""
+    made = arithmetic_mutants if arithmetic else mutants
+    every = [(f, m) for f in files for m in made(f.read_text(encoding="utf-8"))]
+    if limit is not None and limit < len(every):
+        chosen = sorted(random.Random(seed).sample(range(len(every)), limit))
+        every = [every[number] for number in chosen]
+    judges: dict[Path, Judge] = {}
     verdicts = []
-    with tempfile.TemporaryDirectory() as folder, progress(given.kernel.stem) as report:
-        judge = Judge(given.kernel, Path(folder), given.seed)
-        for number, mutant in enumerate(every):
-            report(f"{number + 1} of {len(every)}, {mutant.kind}, line {mutant.line}")
-            verdicts.append(judge.judge(mutant))
+    with progress("mutants") as report:
+        for number, (file, mutant) in enumerate(every):
+            report(f"{number + 1} of {len(every)}, {file.stem}, {mutant.kind}, line {mutant.line}")
+            if file not in judges:
+                judges[file] = Judge(file, folder, seed, arithmetic=arithmetic)
+            verdicts.append((file.stem, judges[file].judge(mutant)))
+    return verdicts
+
+
+def main() -> None:
+    """Judge the mutants of files and print them by kind."""
+    parser = argparse.ArgumentParser(prog="python -m tests.emit.mutants", description=__doc__)
+    parser.add_argument("kernels", type=Path, nargs="+")
+    parser.add_argument("--arithmetic", action="store_true", help="changes of the arithmetic")
+    parser.add_argument("--limit", type=int, help="so many of them, drawn at random")
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn, and of the order")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = judged(
+            given.kernels,
+            arithmetic=given.arithmetic,
+            limit=given.limit,
+            seed=given.seed,
+            folder=Path(folder),
+        )
     rows = []
-    for kind in sorted({one.mutant.kind for one in verdicts}):
-        of = [one for one in verdicts if one.mutant.kind == kind]
-        rows.append(_row(given.kernel.stem, kind, of))
+    for kernel, kind in sorted({(name, one.mutant.kind) for name, one in found}):
+        of = [one for name, one in found if (name, one.mutant.kind) == (kernel, kind)]
+        rows.append(_row(kernel, kind, of))
     heads = ("mutants", "caught", "with a victim")
     columns = [Column("kernel"), Column("change"), *(Column(head, form=str) for head in heads)]
-    Table([*columns, Column("by")], rows, [_row(given.kernel.stem, "all", verdicts)]).print()
-    for one in verdicts:
+    total = _row("all", "all", [one for _, one in found])
+    Table([*columns, Column("by")], rows, [total]).print()
+    for name, one in found:
         if one.run is None:
-            say(f"survived: line {one.mutant.line}, {one.mutant.kind}: {one.mutant.was}")
+            say(f"survived: {name}, line {one.mutant.line}, {one.mutant.kind}: {one.mutant.was}")
 
 
 def _row(kernel: str, kind: str, verdicts: list[Verdict]) -> list[object]:

@@ -23,6 +23,9 @@ class Candidates:
         bounds = source.origins([source.lower, source.upper, source.step])
         self.bounds: dict[str, list[Value]] = {}
         self.others: dict[str, list[Value]] = {}
+        for axis in range(grid_axes(source)):
+            inside = f"program_id {axis}" in bounds and source.trips is None
+            (self.bounds if inside else self.others)[str(axis)] = list(self._programs(inside))
         for parameter in source.parameters():
             name, inside = parameter.name, parameter.name in bounds
             if not parameter.dtype.startswith("i") or parameter.shape:
@@ -34,9 +37,6 @@ class Candidates:
             else:
                 values = self._limits() if inside else self._sizes(name)
             (self.bounds if inside else self.others)[name] = list(dict.fromkeys(values))
-        for axis in range(grid_axes(source)):
-            inside = f"program_id {axis}" in bounds and source.trips is None
-            (self.bounds if inside else self.others)[str(axis)] = list(self._programs(inside))
 
     # -- where numbers come from -----------------------------------------------------------------
 
@@ -116,10 +116,11 @@ class Candidates:
 
     def _sizes(self, name: str) -> list[Value]:
         """Return what a number may be that bounds no loop."""
+        if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
+            return [USUAL]
         found: list[Value] = [USUAL]
         if any(
-            name_of(s) in ("arith.divsi", "arith.remsi")
-            and name in self.source.origins([s.operands[1]])
+            name_of(s) in ("arith.divsi", "arith.remsi") and s.operands[1].name_hint == name
             for s in self.statements
         ):
             found = [Size(more=2), Size(more=3), USUAL]
@@ -152,7 +153,9 @@ class Candidates:
             if value not in known:
                 known.add(value)
                 found |= {name_of(use.operation) for use in value.uses}
-                onward = [use.operation for use in value.uses if name_of(use.operation) not in LOADS]
+                onward = [
+                    use.operation for use in value.uses if name_of(use.operation) not in LOADS
+                ]
                 pending += [result for statement in onward for result in statement.results]
         return found
 
@@ -178,8 +181,6 @@ class Candidates:
 def grid_axes(source: Source) -> int:
     """Return how many axes of the grid the kernel looks at."""
     found = [
-        integer(s, "axis") or 0
-        for s in source.function.walk()
-        if name_of(s) == "tt.get_program_id"
+        integer(s, "axis") or 0 for s in source.function.walk() if name_of(s) == "tt.get_program_id"
     ]
     return max(found, default=0) + 1

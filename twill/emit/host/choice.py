@@ -25,7 +25,7 @@ from twill.frontends.ttgir.reader import name_of
 MANY = 8  # iterations of a longer run
 BEAM = 4  # sets of arguments that are changed further
 ROUNDS = 2
-MOST_TRIALS = 100  # of all that a kernel does
+MOST_WORK = 6000  # iterations of programs of which all is tried
 FAR = 20  # iterations for which no two programs shall write the same
 NEVER = 1000  # what a loop that does not run counts as, in iterations apart
 EXPECTED = {
@@ -80,7 +80,7 @@ class Found:
         return self.faults, self.apart, -len(self.outcomes)
 
 
-UNFIT = Found(apart=10**6, faults=10**6)
+UNFIT = Found(apart=10 * NEVER, faults=10 * NEVER)
 
 
 class Choice:
@@ -99,7 +99,7 @@ class Choice:
         self.counts = sorted({least, least + 1, least + 2, max(MANY, least)})
         self.integers, self.candidates = Integers(source), Candidates(source)
         self._known: dict[tuple[bool, Arguments], Found] = {}
-        self._possible: set[Outcome] = set()
+        self._work, self._last = 0, UNFIT
 
     @cached_property
     def arguments(self) -> Arguments:
@@ -113,7 +113,11 @@ class Choice:
             best = self._better(best, bounds, self._trips)
         best = sorted(best, key=lambda one: self._whole(one).rank)
         best = self._better(best, others, self._whole)
-        return self._better(best, bounds, self._whole)[0]
+        found = self._better(best, bounds, self._whole)[0]
+        for axis in "210":  # the last resort: fewer programs
+            if self._whole(found).faults:
+                found = found.having(axis, Size(more=1))
+        return found
 
     @cached_property
     def found(self) -> Found:
@@ -139,12 +143,12 @@ class Choice:
 
     def _is_done(self) -> bool:
         """Whether the last whole trial found all that is looked for, or there were too many."""
-        whole = [found for (whole, _), found in self._known.items() if whole]
-        return len(whole) >= MOST_TRIALS or (bool(whole) and self._is_complete(whole[-1]))
+        return self._work > MOST_WORK or self._is_complete(self._last)
 
     def _is_complete(self, found: Found) -> bool:
-        near = min(one.apart for one in self._known.values() if not one.faults)
-        return not found.faults and found.apart == near and not self.missing(found)
+        near = min((one.apart for one in self._known.values() if not one.faults), default=NEVER)
+        runs = found.apart == near < NEVER
+        return runs and not found.faults and not self.missing(found)
 
     def missing(self, found: Found) -> list[Outcome]:
         """Return what does not happen, of statements that are computed from arguments."""
@@ -170,6 +174,8 @@ class Choice:
                 self._known[key] = self._tried(arguments, needed)
             except UnfitError:
                 self._known[key] = UNFIT
+        if key[0]:
+            self._last = self._known[key]
         return self._known[key]
 
     def _tried(self, arguments: Arguments, needed: frozenset[Statement]) -> Found:
@@ -183,7 +189,9 @@ class Choice:
             trips.append(max((n for run in runs for n in run.trips), default=0))
             if self.source.varies and not self._ends_without:
                 faults += sum(not any(run.trips) for run in runs)
-            faults += part is self.integers.statements and conflict(runs)
+            if part is self.integers.statements:
+                faults += conflict(runs)
+                self._work += sum(1 + sum(run.trips) for run in runs)
             outcomes.update(*(run.outcomes for run in runs))
         if whole:
             faults += conflict(self.runs(arguments, FAR, self.candidates.places))
@@ -191,9 +199,7 @@ class Choice:
         apart = sum(abs(a - b) + NEVER * (a == 0) for a, b in zip(trips, wanted, strict=True))
         return Found(tuple(trips), apart, faults, frozenset(outcomes))
 
-    def runs(
-        self, arguments: Arguments, count: int, needed: frozenset[Statement]
-    ) -> list[Trial]:
+    def runs(self, arguments: Arguments, count: int, needed: frozenset[Statement]) -> list[Trial]:
         """Return what every program of the grid does.
 
         Raises
@@ -241,7 +247,9 @@ class Choice:
             for statement in self.source.after():
                 for operand in statement.operands:
                     found = value(operand)
-                    by_zero = name_of(statement) == "arith.divf" and operand is statement.operands[1]
+                    by_zero = (
+                        name_of(statement) == "arith.divf" and operand is statement.operands[1]
+                    )
                     if found is None or isinstance(found, tuple):
                         continue
                     if (by_zero and np.any(found == 0)) or (

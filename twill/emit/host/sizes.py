@@ -84,6 +84,8 @@ class Entries:
             "tiles": f"(2 * place + 1) % {SCATTERED}",
             "rows": f"37 * place % {ROWS}",
             "spread": f"37 * place % ({size})",
-            "lengths": f"{size} - place % 2 * {self.fewer}" if self.fewer else f"place * 0 + {size}",
+            "lengths": f"{size} - place % 2 * {self.fewer}"
+            if self.fewer
+            else f"place * 0 + {size}",
             "begins": f"place * ({size})",
         }[self.kind]

@@ -274,9 +274,7 @@ class Trial:
         self.reach[name] = [max(p) for p in zip(self.reach.get(name, ends), ends, strict=True)]
 
 
-def seen(
-    integers: Integers, statement: Statement, operands: list[Any], result: Any
-) -> list[str]:
+def seen(integers: Integers, statement: Statement, operands: list[Any], result: Any) -> list[str]:
     """Return what happened in a statement, of that which arguments decide."""
     name = name_of(statement)
     if name == "tt.get_program_id":
