@@ -63,6 +63,11 @@ dumps: $(VENV)/test
 	$(BIN)/python -m pytest -m triton
 	$(BIN)/python -m twill.traces.make_ttgir --check
 
+# Everything that needs PyTorch, whose build for CPUs (200 MB) has an index of its own.
+torch: $(VENV)/test
+	$(BIN)/pip install --quiet --index-url https://download.pytorch.org/whl/cpu torch
+	$(BIN)/python -m pytest -m torch
+
 # docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
 gallery: $(VENV)/test
 	$(BIN)/python -m twill.studies.gallery --jobs 2

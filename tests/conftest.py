@@ -16,6 +16,7 @@ from twill.search.cache import FOLDER_VARIABLE, Cache
 from twill.search.request import Request
 from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
+from twill.sim.emulator import pytorch
 
 
 def pytest_collection_finish() -> None:
@@ -32,6 +33,15 @@ def no_users_cache(
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def stand_in_for_pytorch(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Emulated kernels have the stand-in as their host, but in tests that are marked `torch`."""
+    if request.node.get_closest_marker("torch") is None:
+        monkeypatch.setattr(pytorch, "installed", lambda: False)
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from twill.sim.emulator.values import BOOL, DTYPES, FLOAT32, INT64, Array, DType
 
 UINT8 = DTYPES["uint8"]
 BITWISE = ("and_", "or_", "xor", "lshift", "rshift")
+NUMBERS_ONLY = ("lshift", "rshift", "floordiv", "mod")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", *BITWISE)
 
@@ -82,6 +83,18 @@ def tensors_only(name: str, *given: Any) -> None:
             raise TypeError(f"{name}(): an argument must be a Tensor, not {type(one).__name__}")
 
 
+def numbers_only(name: str, dtype: DType) -> None:
+    """Refuse truth values.
+
+    Raises
+    ------
+    RuntimeError
+        If they are the type.
+    """
+    if dtype == BOOL:
+        raise RuntimeError(f'"{name}" not implemented for {dtype}')
+
+
 def operands(*given: Any) -> tuple[list[Numbers], DType]:
     """Return operands in their common type, and that type."""
     dtype = result_type(*given)
@@ -93,9 +106,11 @@ def _checked(name: str, x: Any, y: Any) -> None:
     dtype = result_type(x, y)
     if name in BITWISE and dtype.is_floating_point:
         raise RuntimeError(f'"{name.strip("_")}" not implemented for {dtype}')
-    both = all(isinstance(one, Array) and one.dtype == BOOL for one in (x, y))
-    if name == "sub" and both:
-        raise RuntimeError("subtraction of two bool tensors is not supported")
+    truths = [isinstance(one, bool) or getattr(one, "dtype", None) == BOOL for one in (x, y)]
+    if name == "sub" and any(truths):
+        raise RuntimeError("subtraction with a bool tensor is not supported")
+    if name in NUMBERS_ONLY:
+        numbers_only(name, dtype)
     divides = name in ("floordiv", "mod") and not dtype.is_floating_point
     if divides and (np.asarray(y.data if isinstance(y, Array) else y) == 0).any():
         raise RuntimeError("ZeroDivisionError")

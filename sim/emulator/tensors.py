@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from twill.sim.emulator import operators
-from twill.sim.emulator.operators import operands, tensors_only
+from twill.sim.emulator.operators import numbers_only, operands, tensors_only
 from twill.sim.emulator.values import (
     BOOL,
     DTYPES,
@@ -44,6 +44,7 @@ class Tensor(Array):
         if self.dtype != other.dtype:
             raise RuntimeError(f"a product of {self.dtype} and {other.dtype}")
         dtype = self.dtype
+        numbers_only("matmul", dtype)
         if not dtype.is_floating_point:
             return made(self.data @ other.data, dtype)
         wide = np.promote_types(dtype.computed, np.float32)
@@ -208,7 +209,12 @@ def _truths(operation: Callable[..., Any]) -> Callable[..., Tensor]:
 
 def _same_kind(operation: Callable[[Numbers], Any]) -> Callable[..., Tensor]:
     """Return a function that leaves the type of integers."""
-    return lambda x: made(operation(x.data), x.dtype)
+
+    def function(x: Tensor) -> Tensor:
+        numbers_only(operation.__name__, x.dtype)
+        return made(operation(x.data), x.dtype)
+
+    return function
 
 
 def _clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -216,6 +222,7 @@ def _clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if not bounds:
         raise RuntimeError("clamp: at least one of min and max must not be None")
     (data, *_), dtype = operands(x, *bounds)
+    numbers_only("clamp", dtype)
     if min is not None:
         data = np.maximum(data, operands(min)[0][0].astype(dtype.computed))
     if max is not None:

@@ -58,7 +58,8 @@ class DType:
             return numbers.astype(self.computed, copy=False)
         bits = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
         even = (bits + (((bits >> 16) & 1) + 0x7FFF)) & np.uint32(0xFFFF0000)
-        return np.where(np.isnan(numbers), np.float32(np.nan), even.view(np.float32))
+        made = even.view(np.float32).reshape(np.shape(numbers))
+        return np.where(np.isnan(numbers), np.float32(np.nan), made)
 
     def packed(self, numbers: Numbers) -> Numbers:
         """Return numbers of this type as they lie in memory."""

@@ -1,0 +1,132 @@
+"""Kernels of integers, scans and atomic updates are costed, emitted, and compute what they should."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import twill
+from tests.emit.test_emit import ALIKE, capability, computes_what_it_should, solved, written
+from tests.support.pages import ROOT
+from twill.artifacts.costs import cost_by_rule
+from twill.emit import emitted
+from twill.errors import RefusedError
+from twill.frontends.ttgir import extract
+from twill.sim.emulator import emulate
+
+KERNELS = ROOT / "tests/data/kernels"  # made from integers.py by `twill loop dump`
+NAMES = (
+    *("running_sums.sm90", "recurrence.sm90", "suffix_maxima.sm90", "dropout.sm90"),
+    *("quotients.sm90", "eight_bits.sm90", "eight_bits.sm100", "four_bits.sm90"),
+    *("four_bits.sm100", "split_depth.sm90"),
+)
+HOPPER = twill.Machine.named("hopper_h100")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
+    options = {"victims": False, "capability": capability(name)}
+    computes_what_it_should(emulate(written(name, tmp_path), iterations=(2,), **options))
+
+
+# By kernel: what of it is replaced by what, once.
+MISTAKES = {
+    "running_sums.sm90": ("axis=1", "axis=0"),
+    "recurrence.sm90": (r"\)\[1\]", ")[0]"),
+    "suffix_maxima.sm90": (", reverse=True", ""),
+    "dropout.sm90": (r"gl\.umulhi\(", "gl.maximum("),
+    "quotients.sm90": (r", bitcast=True\) %", ", bitcast=True) //"),
+    "four_bits.sm90": (r" << 4", " << 3"),
+    "split_depth.sm90": (r", mask=[^)]*\)", ")"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_in_a_template_is_noticed(name: str, tmp_path: Path) -> None:
+    file = written(name, tmp_path)
+    kernel, section, rest = file.read_text().partition("# Entry point")
+    broken, count = re.subn(*MISTAKES[name], kernel, count=1)
+    assert count == 1
+    file.write_text(broken + section + rest)
+    assert not emulate(file, iterations=(2,), victims=False).passed
+
+
+def changed(name: str, before: str, after: str) -> str:
+    text = (KERNELS / f"{name}.mlir").read_text()
+    assert before in text
+    return text.replace(before, after)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "said"),
+    [
+        (
+            *("split_depth.sm90", "atomic_rmw_op = 5", "atomic_rmw_op = 10"),
+            r"tt.atomic_rmw at \S+:\d+:\d+: atomic_rmw_op = 10 has no template",
+        ),
+        (
+            *("recurrence.sm90", '"arith.truncf"(%3#1)', '"arith.truncf"(%3#0)'),
+            r"",
+        ),
+        (
+            *("running_sums.sm90", '"arith.addf"(%arg12', '"test.own"(%arg12'),
+            r"test.own at \S+:\d+:\d+: no template for kernels",
+        ),
+    ],
+)
+def test_what_has_no_template_is_refused_with_its_place(
+    name: str, before: str, after: str, said: str
+) -> None:
+    loop = extract(changed(name, before, after))
+    schedule = twill.schedule(loop, HOPPER)
+    if not said:
+        emitted(schedule)
+        return
+    with pytest.raises(RefusedError, match=said):
+        emitted(schedule)
+
+
+def costs(name: str) -> dict[str, int]:
+    """Return cycles by unit that the operations of a kernel take together, by kind."""
+    found: dict[str, int] = {}
+    for operation in solved(name).loop.operations:
+        for step in cost_by_rule(HOPPER, operation).steps:
+            key = f"{operation.kind} {step.unit}"
+            found[key] = found.get(key, 0) + step.cycles
+    return found
+
+
+def test_a_division_by_a_power_of_two_takes_shifts_alone() -> None:
+    """Eight elements a thread; remainders take a product more, and so do other divisors."""
+    each = 8
+    found = costs("quotients.sm90")
+    assert found["remainder fma"] == 2 * each * 6
+    assert found["divide fma"] == 2 * each * 4
+    assert found["divide alu"] == each * (6 + 2 * 4)
+
+
+def test_what_a_scan_takes_follows_from_its_layout() -> None:
+    """One function a row and step of the ladder, and twice for every element but its first."""
+    scan = next(o for o in solved("running_sums.sm90").loop.operations if o.kind == "scan")
+    facts = {key: scan.attributes[key] for key in ("values", "arithmetic", "run", "lanes")}
+    assert facts == {"values": 1, "arithmetic": 1, "run": 8, "lanes": 8}
+    steps = {step.unit: step.cycles for step in cost_by_rule(HOPPER, scan).steps}
+    assert steps == {"fma": 2 * 7 + 3, "shuffle": 4 * 4}
+
+
+def test_an_unsigned_operation_is_written_as_one(tmp_path: Path) -> None:
+    text = written("quotients.sm90", tmp_path).read_text()
+    assert "gl.cast(x, gl.uint32, bitcast=True) % 11" in re.sub(r"x_\w+", "x", text)
+    assert 'torch.div(x, 7, rounding_mode="trunc")' in text
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kernel_computes_the_same_beside_pytorch(name: str, tmp_path: Path) -> None:
+    options = {"victims": False, "capability": capability(name), "real": True}
+    found = emulate(written(name, tmp_path), iterations=(2,), **options)
+    assert found.passed
+    assert found.host == "PyTorch"
+    assert max(one.alike for run in found.runs for one in run.differences) < 100 * ALIKE
