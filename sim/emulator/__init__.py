@@ -246,8 +246,8 @@ def _run(module: ModuleType, run: Run, seed: int, expected: _References) -> Run:
         return Run(run.iterations, run.victim, fault=fault)
     for name in module.OUTPUTS:
         if not session.has_written(pytorch.array_of(arguments[name]).data):
-            fault = FaultError("unwritten", f"no kernel writes the output {name}")
-            return Run(run.iterations, run.victim, fault=fault)
+            unwritten = FaultError("unwritten", f"no kernel writes the output {name}")
+            return Run(run.iterations, run.victim, fault=unwritten)
     found = tuple(_difference(name, arguments[name], *expected[name]) for name in module.OUTPUTS)
     return Run(run.iterations, run.victim, found)
 

@@ -274,9 +274,8 @@ def test_why_nothing_runs_is_said(layer_norm: twill.Schedule) -> None:
 
 def test_a_given_proof_that_is_false_is_wrong_input(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
-    twill.schedule(
-        *(named("paper_example") for named in (twill.load_loop, twill.Machine.named))
-    ).save(file)
+    loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
+    twill.schedule(loop, machine).save(file)
     document = json.loads(file.read_text())
     for unit, words in (("9**9**9", "the proof names unit 9**9**9"), ("EXP", "the proof says")):
         document["proof"]["bound"] |= {"unit": unit, "value": 2, "reason": "ResMII"}

@@ -106,11 +106,10 @@ def test_what_is_occupied_and_computed_is_verified_with_a_run(
     assert done.returncode == 0
     assert checks["numbers"]["wrong"] == []
     assert "values: all" in in_process(*words, "--values").stdout
-    for wrong in ({"exceeded": ["smem"]}, {"right": False}):
-        for name, value in wrong.items():
-            monkeypatch.setattr(Checks, name, property(lambda _, found=value: found))
-        assert in_process(*words).returncode == 1
-        monkeypatch.undo()
+    for name, value in (("exceeded", ["smem"]), ("right", False)):
+        with monkeypatch.context() as patched:
+            patched.setattr(Checks, name, value)
+            assert in_process(*words).returncode == 1
     done = in_process(*words[:-1], "--values")
     assert (done.returncode, done.stderr) == (2, "twill: --values: only of use with --run\n")
 
