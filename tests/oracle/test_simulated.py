@@ -12,8 +12,9 @@ import pytest
 import twill
 from tests.oracle.compare import compare
 from tests.oracle.simulate import simulated
-from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.frontends import packaged_loops
+from twill.problem.groups import WarpGroup
 from twill.search.request import Options
 from twill.search.scheduler import schedule as solve
 
@@ -104,3 +105,17 @@ def test_nothing_issues_before_the_wait_is_over_that_it_follows() -> None:
     loop = small_loop(operations, [edge("load", "first"), edge("first", "then")])
     machine = small_machine({"COPY": 1, "BUS": 3, "ALU": 1}, groups=((1, 1), (4, 1)), smem=1024)
     assert simulated(solve(loop, machine)) == []
+
+
+def test_a_value_that_nobody_reads_is_told_of_instance_by_instance() -> None:
+    """What it lies in is written again four iterations later, by the value that it updates."""
+    operations = [
+        op("a", "TC", 4, latency=40, asynchronous=True, issue=1, memory="smem"),
+        op("b", "ALU", 2, latency=2, memory="smem"),
+    ]
+    loop = small_loop(operations, [edge("a", "b", in_place=True)])
+    groups = {name: WarpGroup(4, False, 0, 64) for name in ("first", "second")}
+    start, place = {"a": 0, "b": 50}, {"a": "first", "b": "second"}
+    schedule = hand_made(loop, small_machine(smem=8192, hop=1), 16, start, place, groups)
+    assert {b.name: b.slots for b in schedule.barriers} == {"a.full": 4, "b.done": 4}
+    assert simulated(schedule) == []

@@ -590,6 +590,23 @@ def test_what_is_updated_in_place_stays_where_it_is(slots: list[int], told: list
     assert judged(schedule, lie) == told
 
 
+def test_what_others_read_too_is_updated_where_it_is_or_not_in_place() -> None:
+    """Its slot is free from the update on: elsewhere that would be read too late."""
+    operations = [op("a", "ALU", memory="smem"), op("b", "TC", memory="smem"), op("c", "BUS")]
+    edges = [edge("a", "b", in_place=True), edge("a", "c")]
+    schedule = on_one(operations, {"a": 0, "b": 2, "c": 1}, 4, edges=edges, smem=4096,
+                      units={"ALU": 1, "TC": 1, "BUS": 1})  # fmt: skip
+    told = ["addresses: a is updated in place by b and lies elsewhere"]
+    assert judged(schedule) == told
+    with pytest.raises(twill.RefusedError, match="b updates a in place and cannot"):
+        twill.schedule(schedule.loop, schedule.machine)
+    ordered = on_one(operations, {"a": 0, "b": 2, "c": 1}, 4, smem=4096,
+                     edges=[*edges, edge("c", "b", kind="anti")],
+                     units={"ALU": 1, "TC": 1, "BUS": 1})  # fmt: skip
+    assert judged(ordered) == []
+    assert twill.schedule(ordered.loop, ordered.machine).initiation_interval == 1
+
+
 def test_what_is_updated_by_its_own_next_instance_has_one_place() -> None:
     update = op("s", "TC", asynchronous=True, memory="smem")
     schedule = on_one([update], {"s": 0}, 4, edges=[edge("s", "s", 1, in_place=True)], smem=4096)

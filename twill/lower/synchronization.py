@@ -224,10 +224,11 @@ class Synchronization:
         if signal is Signal.ISSUED:
             return max(turn.slots for turn in self.turns if turn.before == v)
         held = self.pipeline.problem.operations[v].memory is not None
-        unread = signal is Signal.DONE and not self.pipeline.problem.consumers[v]
-        if signal in (Signal.EMPTY, Signal.FREED) or (held and (signal is Signal.FULL or unread)):
+        if signal in (Signal.EMPTY, Signal.FREED) or (signal is Signal.FULL and held):
             return self.layout.slots[v]
-        return told_slots(self.pipeline, v)
+        told = told_slots(self.pipeline, v)
+        unread = signal is Signal.DONE and held and not self.pipeline.problem.consumers[v]
+        return max(told, self.layout.slots[v]) if unread else told
 
     @cached_property
     def signalled(self) -> dict[int, tuple[str, ...]]:

@@ -325,4 +325,3 @@ def _masks(operation: Operation) -> Sequence[SSAValue]:
         return operation.operands[2:3]
     given = integers(operation, "operandSegmentSizes") or [1, len(operation.operands) - 1]
     return operation.operands[1 : 1 + given[1]]
-

@@ -140,7 +140,8 @@ def fill_loads(draft: Draft) -> None:
 
     TMA writes shared memory, so the allocation of a loaded tile is no work of its own, and reading
     the tile in registers takes a load from shared memory. A load through pointers fills an
-    allocation by an asynchronous copy if a thread has 4 bytes to copy and nobody reads registers.
+    allocation by an asynchronous copy if a thread has 4 bytes to copy at once and nobody reads
+    registers.
     """
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "load"):
         load = draft.nodes[key]
