@@ -98,14 +98,16 @@ def _calls(node: ast.Call) -> Iterator[Change]:
         yield "function changed", node.func, LIKE[name]
     if name in FUNCTIONS:
         yield "function left out", node, f"({text(node.args[0])})"
-    if name in TRANSFERS:
-        places = node.args[1]
-        if isinstance(places, ast.List):
-            for place in places.elts:
-                if text(place) != "0":
-                    yield "coordinate left out", place, "0"
-    for keyword in node.keywords:
-        if keyword.arg == "mask":
-            kept = [k for k in node.keywords if k.arg not in OPTIONAL]
-            given = [*map(text, node.args), *(f"{k.arg}={text(k.value)}" for k in kept)]
-            yield "mask left out", node, f"{name}({', '.join(given)})"
+    yield from _of_memory(node, name)
+
+
+def _of_memory(node: ast.Call, name: str) -> Iterator[Change]:
+    text = ast.unparse
+    if name in TRANSFERS and isinstance(node.args[1], ast.List):
+        for place in node.args[1].elts:
+            if text(place) != "0":
+                yield "coordinate left out", place, "0"
+    if any(keyword.arg == "mask" for keyword in node.keywords):
+        kept = [k for k in node.keywords if k.arg not in OPTIONAL]
+        given = [*map(text, node.args), *(f"{k.arg}={text(k.value)}" for k in kept)]
+        yield "mask left out", node, f"{name}({', '.join(given)})"

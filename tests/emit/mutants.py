@@ -1,10 +1,10 @@
 """Whether the emulator finds mistakes in emitted kernels: one line changed.
 
-``python -m tests.emit.mutants KERNEL.py ... [--limit N] [--seed N]`` leaves out or weakens each wait,
-arrive, expect, commit, fence and count, and executes what comes of it: at three trip counts, then
-with each victim in turn until one run fails. With ``--arithmetic`` it changes operands, masks, offsets,
-constants and comparisons instead, and executes all that the file's own tests would. It prints what
-survived, with its line.
+``python -m tests.emit.mutants KERNEL.py ... [--limit N] [--seed N]`` leaves out or weakens each
+wait, arrive, expect, commit, fence and count, and executes what comes of it: at three trip counts,
+then with each victim in turn until one run fails. With ``--arithmetic`` it changes operands, masks,
+offsets, constants and comparisons instead, and executes all that the file's own tests would. It
+prints what survived, with its line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The arguments that emitted kernels are tested with: trip counts, masks, windows, tables, grids."""
+"""What emitted kernels are tested with: trip counts, masks, windows, tables, grids."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_trip_count_is_run_and_all_sides_are_seen(name: str) -> None:
     assert choice.missing(choice.found) == []
 
 
-def test_a_trip_count_that_cannot_be_had_is_the_next_and_the_file_says_so(tmp_path: Path) -> None:
+def test_a_trip_count_that_cannot_be_had_is_the_next_one() -> None:
     choice = chosen("conv_igemm.sm90")
     assert choice.found.trips == (9, 9, 9, 9)
     assert choice.arguments.numbers["channels"] == Size(64, 9)

@@ -257,7 +257,7 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
         f"{INDENT * 3}program, grid, exact, device,",
         f"{INDENT * 2})",
         f"{INDENT}if trips == 0:",
-        f'{INDENT * 2}raise ValueError("the loop runs in no program: these arguments prove nothing")',
+        f'{INDENT * 2}raise ValueError("the loop runs in no program: this proves nothing")',
         "",
         "",
         "def reference(arguments, grid, exact=True):",

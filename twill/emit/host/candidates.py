@@ -11,6 +11,7 @@ from twill.frontends.ttgir.reader import integer, name_of
 
 Value = Size | Entries
 USUAL = Size(more=512)  # of what bounds no loop: several tiles of every packaged loop
+ROOMY = Size(256, more=256)  # the same where the grid grows with the iterations
 MULTIPLIES = ("arith.muli", "arith.shli")
 
 
@@ -23,20 +24,26 @@ class Candidates:
         bounds = source.origins([source.lower, source.upper, source.step])
         self.bounds: dict[str, list[Value]] = {}
         self.others: dict[str, list[Value]] = {}
-        for axis in range(grid_axes(source)):
-            inside = f"program_id {axis}" in bounds and source.trips is None
-            (self.bounds if inside else self.others)[str(axis)] = list(self._programs(inside))
+        # Programs first where they are free: those that meet are wrong whatever the rest is.
+        axes = [f"program_id {axis}" for axis in range(grid_axes(source))]
+        inside = {axis: axis in bounds and source.trips is None for axis in axes}
+        for axis in axes:
+            if not inside[axis]:
+                self.others[axis[-1]] = self._programs(bounds=False)
         for parameter in source.parameters():
-            name, inside = parameter.name, parameter.name in bounds
+            name, limits = parameter.name, parameter.name in bounds
             if not parameter.dtype.startswith("i") or parameter.shape:
                 continue
             if parameter.pointer and not self._is_read(name):
                 continue
             if parameter.pointer:
-                values = self._lengths() if inside else self._indices(name)
+                values = self._lengths() if limits else self._indices(name)
             else:
-                values = self._limits() if inside else self._sizes(name)
-            (self.bounds if inside else self.others)[name] = list(dict.fromkeys(values))
+                values = self._limits() if limits else self._sizes(name)
+            (self.bounds if limits else self.others)[name] = list(dict.fromkeys(values))
+        for axis in axes:
+            if inside[axis]:
+                self.bounds[axis[-1]] = self._programs(bounds=True)
 
     # -- where numbers come from -----------------------------------------------------------------
 
@@ -118,17 +125,17 @@ class Candidates:
         """Return what a number may be that bounds no loop."""
         if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
             return [USUAL]
-        found: list[Value] = [USUAL]
+        found: list[Value] = [ROOMY if self.source.varies else USUAL]
         if any(
             name_of(s) in ("arith.divsi", "arith.remsi") and s.operands[1].name_hint == name
             for s in self.statements
         ):
-            found = [Size(more=2), Size(more=3), USUAL]
+            found = [Size(more=2), Size(more=3)]
         for n in self.tiles:
             half = n // 2 // UNIT * UNIT or UNIT
             found += [Size(more=k) for k in (half, n, n + half, 2 * n, 4 * n)]
             found += [Size(n), Size(n, more=n), Size(n, 2, more=-UNIT), Size(2 * n)]
-        return [*found, Size(512, more=512)]
+        return [*found, USUAL, ROOMY]
 
     def _indices(self, name: str) -> list[Value]:
         """Return what a table that bounds no loop may hold."""
@@ -170,7 +177,7 @@ class Candidates:
             found += [Entries("begins", Size(n)), Entries("begins", Size(n, more=-UNIT))]
         return found
 
-    def _programs(self, bounds: bool) -> list[Value]:
+    def _programs(self, *, bounds: bool) -> list[Value]:
         found: list[Value] = [Size(more=2), Size(more=3)]
         found += [Size(1, of, most=most) for of in (1, 2, 4) for most in (2, 3)]
         if bounds:

@@ -1,7 +1,7 @@
 """Which integers, tables and grids make a small kernel run all that it has.
 
-Every number of iterations that is asked for shall be the largest of the grid's programs; every mask,
-window and clamp shall act and not act; no two programs write the same place.
+Every number of iterations that is asked for shall be the largest of the grid's programs; every
+mask, window and clamp shall act and not act; no two programs write the same place.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import numpy as np
 from twill.emit.dress import LARGER, SMALLER
 from twill.emit.host.candidates import Candidates, Value
 from twill.emit.host.sizes import Entries, Size
-from twill.emit.host.trial import Integers, Outcome, Trial, UnfitError, computed, conflict
+from twill.emit.host.trial import Integers, Outcome, Trial, UnfitError, conflict
 from twill.emit.source import Source, SSAValue, Statement
 from twill.frontends.ttgir.reader import name_of
 
 MANY = 8  # iterations of a longer run
 BEAM = 4  # sets of arguments that are changed further
 ROUNDS = 2
-MOST_WORK = 6000  # iterations of programs of which all is tried
+MOST_WORK = 2000  # iterations of programs of which all is tried
+MOST_PROGRAMS = 128
 FAR = 20  # iterations for which no two programs shall write the same
 NEVER = 1000  # what a loop that does not run counts as, in iterations apart
 EXPECTED = {
@@ -73,11 +74,12 @@ class Found:
     apart: int = 0  # from those that are asked for
     faults: int = 0  # programs that write the same, or have nothing to write
     outcomes: frozenset[Outcome] = frozenset()
+    programs: int = 1  # at the longer run
 
     @property
     def rank(self) -> tuple[float, ...]:
         """What sorts the best first."""
-        return self.faults, self.apart, -len(self.outcomes)
+        return self.faults, self.apart, -len(self.outcomes), self.programs
 
 
 UNFIT = Found(apart=10 * NEVER, faults=10 * NEVER)
@@ -132,6 +134,8 @@ class Choice:
     ) -> list[Arguments]:
         """Return the best that one change after the other makes of some, the best first."""
         for _, (name, candidates) in itertools.product(range(ROUNDS), values.items()):
+            if judge == self._whole and not self._matters(name, judge(beam[0])):
+                continue
             every = dict.fromkeys(beam)
             for changed in (a.having(name, value) for a in beam for value in candidates):
                 if judge == self._whole and self._is_done():
@@ -141,13 +145,24 @@ class Choice:
             beam = sorted(every, key=lambda one: judge(one).rank)[:BEAM]
         return beam
 
+    def _matters(self, name: str, found: Found) -> bool:
+        """Whether a value has to do with what is wrong, or does not happen."""
+        known = f"program_id {name}" if name.isdigit() else name
+        missing = [s.results[0] for s, _ in self.missing(found)]
+        short = found.faults > 0 or found.apart > self._nearest
+        return short or known in self.source.origins(missing)
+
+    @property
+    def _nearest(self) -> int:
+        """How near trip counts come to those that are asked for."""
+        return min((one.apart for one in self._known.values() if not one.faults), default=NEVER)
+
     def _is_done(self) -> bool:
         """Whether the last whole trial found all that is looked for, or there were too many."""
         return self._work > MOST_WORK or self._is_complete(self._last)
 
     def _is_complete(self, found: Found) -> bool:
-        near = min((one.apart for one in self._known.values() if not one.faults), default=NEVER)
-        runs = found.apart == near < NEVER
+        runs = found.apart == self._nearest < NEVER
         return runs and not found.faults and not self.missing(found)
 
     def missing(self, found: Found) -> list[Outcome]:
@@ -182,22 +197,23 @@ class Choice:
         whole = needed is self.integers.statements
         trips: list[int] = []
         outcomes: set[Outcome] = set()
-        faults = 0
+        faults, programs = 0, 1
         for count in self.counts:
             part = self.candidates.slice if count >= MANY else needed
+            programs = prod(size(count) for size in arguments.grid)
+            self._work += programs * count * (part is self.integers.statements)
             runs = self.runs(arguments, count, part)
             trips.append(max((n for run in runs for n in run.trips), default=0))
             if self.source.varies and not self._ends_without:
                 faults += sum(not any(run.trips) for run in runs)
             if part is self.integers.statements:
                 faults += conflict(runs)
-                self._work += sum(1 + sum(run.trips) for run in runs)
             outcomes.update(*(run.outcomes for run in runs))
         if whole:
             faults += conflict(self.runs(arguments, FAR, self.candidates.places))
         wanted = self.counts if self.source.trips is None else trips
         apart = sum(abs(a - b) + NEVER * (a == 0) for a, b in zip(trips, wanted, strict=True))
-        return Found(tuple(trips), apart, faults, frozenset(outcomes))
+        return Found(tuple(trips), apart, faults, frozenset(outcomes), programs)
 
     def runs(self, arguments: Arguments, count: int, needed: frozenset[Statement]) -> list[Trial]:
         """Return what every program of the grid does.
@@ -212,7 +228,7 @@ class Choice:
             name: partial(_entries, entries, count) for name, entries in arguments.tables.items()
         }
         grid = tuple(size(count) for size in arguments.grid)
-        if min(*grid, *numbers.values(), 1) < 0 or prod(grid) < 1:
+        if min(*grid, *numbers.values(), 1) < 0 or not 1 <= prod(grid) <= MOST_PROGRAMS:
             raise UnfitError
         programs: Sequence[tuple[int, ...]] = list(np.ndindex(*grid))
         if needed is self.candidates.slice and not self._differ:
@@ -240,7 +256,7 @@ class Choice:
                 if owner is self.source.loop:
                     known[one] = value(self.source.start(one))
                 elif owner is not None:
-                    known[one] = computed(self.source, owner, [value(o) for o in owner.operands])
+                    known[one] = self.integers.computed(owner, [value(o) for o in owner.operands])
             return known[one]
 
         with np.errstate(all="ignore"):

@@ -41,42 +41,44 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 BY_SIGN: dict[str, Callable[..., Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide,
-    "//": _quotient, "%": np.fmod, "<<": np.left_shift, ">>": np.right_shift,
-    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor,
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal,
-    ">": np.greater, ">=": np.greater_equal,
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": _quotient,
+    "%": np.fmod,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
 }
 
 
-def computed(source: Source, statement: Statement, operands: list[Any]) -> Any:
-    """Return what a statement without effects computes, None if that is unknown."""
-    name = name_of(statement)
-    if name == "arith.constant":
-        return _constant(source, statement)
-    if name == "tt.make_range":
-        return np.arange(integer(statement, "start") or 0, integer(statement, "end") or 0)
-    if not operands or any(o is None for o in operands):
-        return None
-    if isinstance(operands[0], Pointer):
-        return _moved(source, statement, operands)
+def _function(statement: Statement) -> Callable[..., Any] | None:
+    """Return what a statement does with its operands."""
+    name, axis = name_of(statement), integer(statement, "axis") or 0
     if name in BINARY:
-        return BY_SIGN[BINARY[name]](*operands)
-    if name in LARGER or name in SMALLER:
-        return (np.maximum if name in LARGER else np.minimum)(*operands)
+        return BY_SIGN[BINARY[name]]
     if name == "arith.cmpi":
-        return BY_SIGN[COMPARE_INTEGERS[integer(statement, "predicate") or 0]](*operands)
-    if name == "arith.select":
-        return np.where(*operands)
-    if name in (*KEPT, *CASTS):
-        return operands[0]
-    if name == "tt.expand_dims":
-        tile = operands[0]
-        return np.expand_dims(tile, integer(statement, "axis") or 0) if np.ndim(tile) else tile
-    if name == "tt.trans":
-        return np.transpose(operands[0], integers(statement, "order"))
-    function = getattr(np, name.removeprefix("math."), None)
-    return function(*operands) if name.startswith("math.") and function else None
+        return BY_SIGN[COMPARE_INTEGERS[integer(statement, "predicate") or 0]]
+    found: dict[str, Callable[..., Any]] = {
+        **dict.fromkeys(LARGER, np.maximum),
+        **dict.fromkeys(SMALLER, np.minimum),
+        **dict.fromkeys((*KEPT, *CASTS), lambda x: x),
+        "arith.select": np.where,
+        "tt.expand_dims": lambda x: np.expand_dims(x, axis) if np.ndim(x) else x,
+        "tt.trans": lambda x: np.transpose(x, integers(statement, "order")),
+        "math.log2": np.log2,
+        "math.log": np.log,
+    }
+    return found.get(name)
 
 
 def _constant(source: Source, statement: Statement) -> Any:
@@ -84,12 +86,8 @@ def _constant(source: Source, statement: Statement) -> Any:
     return np.float64(number) if isinstance(number, float) else np.int64(number)
 
 
-def _moved(source: Source, statement: Statement, operands: list[Any]) -> Pointer | None:
-    (argument, offset), *rest = operands
-    if name_of(statement) == "tt.addptr":
-        return Pointer(argument, offset + rest[0])
-    moved = computed(source, statement, [offset])
-    return None if moved is None else Pointer(argument, moved)
+def _range(statement: Statement) -> Any:
+    return np.arange(integer(statement, "start") or 0, integer(statement, "end") or 0)
 
 
 class Integers:
@@ -105,16 +103,29 @@ class Integers:
             or (len(s.results) == 1 and is_counted(source, s.results[0]))
         )
         self.fixed = {
-            s: computed(source, s, [])
+            s: _constant(source, s) if name_of(s) == "arith.constant" else _range(s)
             for s in walked
-            if name_of(s) in ("arith.constant", "tt.make_range") and s in self.statements
+            if name_of(s) in ("arith.constant", "tt.make_range")
         }
+        self._does = {s: _function(s) for s in walked if s.operands}
         self.by_arguments = {
             s
             for s in walked
             if name_of(s) in ("arith.divsi", "arith.remsi") and source.origins([s.operands[1]])
         }
         self._shapes: dict[SSAValue, tuple[int, ...]] = {}
+
+    def computed(self, statement: Statement, operands: list[Any]) -> Any:
+        """Return what a statement without effects computes, None if that is unknown."""
+        if statement in self.fixed:
+            return self.fixed[statement]
+        if not operands or any(o is None for o in operands):
+            return None
+        function = self._does[statement]
+        if function is None or not isinstance(operands[0], Pointer):
+            return None if function is None else function(*operands)
+        argument, offset = operands[0]
+        return Pointer(argument, function(offset, *operands[1:]))
 
     def shape(self, value: SSAValue) -> tuple[int, ...]:
         """Return the extents of a tile."""
@@ -202,7 +213,7 @@ class Trial:
             of = self.program if name == "tt.get_program_id" else self.grid
             result = np.int64(of[integer(statement, "axis") or 0])
         else:
-            result = computed(self.integers.source, statement, operands)
+            result = self.integers.computed(statement, operands)
         if result is not None:
             happened = seen(self.integers, statement, operands, result)
             self.outcomes |= {(statement, one) for one in happened}
