@@ -36,9 +36,7 @@ def no_users_cache(
 
 
 @pytest.fixture(autouse=True)
-def stand_in_for_pytorch(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def stand_in_for_pytorch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulated kernels have the stand-in as their host, but in tests that are marked `torch`."""
     if request.node.get_closest_marker("torch") is None:
         monkeypatch.setattr(pytorch, "installed", lambda: False)

@@ -167,6 +167,46 @@ def unary(name: str) -> Callable[[Array], Any]:
     return of_one
 
 
+def _made(like: Array, numbers: Any, dtype: DType) -> Any:
+    return type(like)(dtype.rounded(np.asarray(numbers)), dtype)
+
+
+def clamp(x: Array, min: Any = None, max: Any = None) -> Any:
+    """Return a tensor within bounds."""
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if not bounds:
+        raise RuntimeError("clamp: at least one of min and max must not be None")
+    (data, *_), dtype = operands(x, *bounds)
+    numbers_only("clamp", dtype)
+    if min is not None:
+        data = np.maximum(data, operands(min)[0][0].astype(dtype.computed))
+    if max is not None:
+        data = np.minimum(data, operands(max)[0][0].astype(dtype.computed))
+    return _made(x, data, dtype)
+
+
+def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
+    """Return a quotient, rounded down or to zero."""
+    tensors_only("div", x)
+    if rounding_mode is None:
+        return x / y
+    if rounding_mode == "floor":
+        return x // y
+    x // y  # what that refuses
+    (a, b), dtype = operands(x, y)
+    if dtype.is_floating_point:
+        return _made(x, np.trunc(a / b), dtype)
+    return _made(x, (a - np.fmod(a, b)) // b, dtype)
+
+
+def fmod(x: Any, y: Any) -> Any:
+    """Return what is left of a quotient that is rounded to zero."""
+    tensors_only("fmod", x)
+    x % y  # what that refuses
+    (a, b), dtype = operands(x, y)
+    return _made(x, np.fmod(a, b), dtype)
+
+
 def install(kind: type[Array]) -> None:
     """Give a class of tensors PyTorch's operators."""
     for name in (*ARITHMETIC, *COMPARISONS):

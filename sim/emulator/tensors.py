@@ -196,7 +196,9 @@ def _extreme(
         if dim is None:
             return made(operation(x.data), x.dtype)
         where = np.asarray(place(x.data, axis=dim, keepdims=keepdim))
-        return Found(made(operation(x.data, axis=dim, keepdims=keepdim), x.dtype), made(where, INT64))
+        return Found(
+            made(operation(x.data, axis=dim, keepdims=keepdim), x.dtype), made(where, INT64)
+        )
 
     return function
 
@@ -215,39 +217,6 @@ def _same_kind(operation: Callable[[Numbers], Any]) -> Callable[..., Tensor]:
         return made(operation(x.data), x.dtype)
 
     return function
-
-
-def _clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    bounds = [bound for bound in (min, max) if bound is not None]
-    if not bounds:
-        raise RuntimeError("clamp: at least one of min and max must not be None")
-    (data, *_), dtype = operands(x, *bounds)
-    numbers_only("clamp", dtype)
-    if min is not None:
-        data = np.maximum(data, operands(min)[0][0].astype(dtype.computed))
-    if max is not None:
-        data = np.minimum(data, operands(max)[0][0].astype(dtype.computed))
-    return made(data, dtype)
-
-
-def _div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
-    tensors_only("div", x)
-    if rounding_mode is None:
-        return x / y
-    if rounding_mode == "floor":
-        return x // y
-    x // y  # what that refuses
-    (a, b), dtype = operands(x, y)
-    if dtype.is_floating_point:
-        return made(np.trunc(a / b), dtype)
-    return made((a - np.fmod(a, b)) // b, dtype)
-
-
-def _fmod(x: Any, y: Any) -> Tensor:
-    tensors_only("fmod", x)
-    x % y  # what that refuses
-    (a, b), dtype = operands(x, y)
-    return made(np.fmod(a, b), dtype)
 
 
 REDUCES: dict[str, Any] = {"sum": np.add, "amax": np.maximum, "amin": np.minimum}
@@ -289,7 +258,9 @@ def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any) -> Tensor:
 def _where(condition: Tensor, x: Any, y: Any) -> Tensor:
     tensors_only("where", condition)
     if condition.dtype != BOOL:
-        raise RuntimeError(f"where expected condition to be a boolean tensor (got {condition.dtype})")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor (got {condition.dtype})"
+        )
     both, dtype = operands(x, y)
     return made(np.where(condition.data, *both), dtype)
 
@@ -331,9 +302,9 @@ FUNCTIONS |= {
     "min": _extreme(np.min, np.argmin, _pairwise(np.minimum)),
     "all": _truths(np.all),
     "any": _truths(np.any),
-    "clamp": _clamp,
-    "div": _div,
-    "fmod": _fmod,
+    "clamp": operators.clamp,
+    "div": operators.div,
+    "fmod": operators.fmod,
     "scatter_reduce_": _scatter_reduce,
     "is_floating_point": lambda x: x.dtype.is_floating_point,
     "select": lambda x, dim, index: Tensor(np.moveaxis(x.data, dim, 0)[int(index)], x.dtype),

@@ -342,7 +342,18 @@ def _alike(tiles: tuple[Array, ...]) -> None:
 
 
 METHODS = (
-    *("abs", "associative_scan", "broadcast_to", "cast", "expand_dims", "max", "min", "permute", "reduce", "reshape"),
+    *(
+        "abs",
+        "associative_scan",
+        "broadcast_to",
+        "cast",
+        "expand_dims",
+        "max",
+        "min",
+        "permute",
+        "reduce",
+        "reshape",
+    ),
     *("split", "sum", "to", "trans"),
 )
 Array.functions = {name: OFFERED[name] for name in METHODS}

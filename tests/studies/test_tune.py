@@ -353,3 +353,11 @@ def test_links_are_not_followed_where_results_are_written(name: str, tmp_path: P
     with pytest.raises(InputError, match=f"results/{name}: not an ordinary file"):
         tuned(question(SMALL), few, tmp_path / "results")
     assert mine.read_text() == "before"
+
+
+def test_only_what_can_be_a_kernel_is_ranked_where_one_is_wanted() -> None:
+    """A loop in other tiles has lost its kernel, and is refused before anybody schedules it."""
+    asked = Question("gemm_hopper", HOPPER, sizes=((1024, 1024, 1024),), emits=True)
+    found = tuned(asked, Choices(tiles=[(64, 64, 64)], subtiles=(1,)))
+    assert [row.status for row in found.rows] == ["refused"]
+    assert "only loops that are read from TTGIR know the kernel" in found.rows[0].reason

@@ -135,7 +135,7 @@ class Results:
         str | None,
         Option(
             metavar="FILE.py",
-            help="Write the fastest candidate of which that is possible as a Gluon kernel.",
+            help="Rank only what can be a Gluon kernel, and write the fastest one.",
         ),
     ] = None
     as_json: Json = False
@@ -169,7 +169,7 @@ def tune(
     from twill.studies.tune.table import tuned_table
 
     check_target(results.emit)
-    question = _question(subject, machine, problem, search)
+    question = _question(subject, machine, problem, search, emits=results.emit is not None)
     folder = None if results.output is None else Path(results.output)
     with counted("tune", "candidates") as counter, workers.executor() as executor:
         every = study.candidates(question, choice.choices(), choice.loop)
@@ -189,7 +189,9 @@ def tune(
         _emit(found, schedules, results.emit, as_json=results.as_json)
 
 
-def _question(subject: str, machine: str, problem: ProblemOptions, search: Search) -> Question:
+def _question(
+    subject: str, machine: str, problem: ProblemOptions, search: Search, *, emits: bool
+) -> Question:
     from twill.artifacts.machine import Machine
     from twill.sim.analysis.whole_kernel import parse_sequences
     from twill.studies.tune.evaluate import Question
@@ -208,30 +210,17 @@ def _question(subject: str, machine: str, problem: ProblemOptions, search: Searc
         effort=search.effort.value,
         within=search.within,
         timeout=search.timeout,
+        emits=emits,
     )
 
 
 def _emit(found: Tuned, schedules: Mapping[int, Schedule], file: str, *, as_json: bool) -> None:
-    """Write the first of the ranking that can be a kernel, and say why not those before it."""
+    """Write the first of the ranking, which is of those that can be a kernel."""
     from twill.emit import emitted
     from twill.studies.tune.table import candidate_text
 
-    refused = ""
-    for row in found.rows:
-        if row.rank is None:
-            break
-        try:
-            text = emitted(schedules[row.point])
-        except RefusedError as error:
-            refused = refused or str(error)
-            note(f"rank {row.rank}, {candidate_text(row)}, cannot be a kernel: {error}")
-            continue
-        write_whole(file, text)
-        if not as_json:
-            say_written(file)
-        note(f"{file} is rank {row.rank}, {candidate_text(row)}")
-        return
-    raise RefusedError(
-        f"no candidate can be written as a kernel: {refused}; a loop that was given another tile, "
-        "or cut, has lost the kernel around it: tune the kernel itself (FILE.py:KERNEL)"
-    )
+    row = found.rows[0]
+    write_whole(file, emitted(schedules[row.point]))
+    if not as_json:
+        say_written(file)
+    note(f"{file} is rank {row.rank}, {candidate_text(row)}")

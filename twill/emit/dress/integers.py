@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from twill.emit.dress.texts import LOOSE, Text, joined
 from twill.emit.source import BlockArgument, Source, SSAValue, Statement, constant
+from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integer, name_of
 
 SIGNS = {"arith.divui": "//", "arith.remui": "%", "arith.shrui": ">>"}
@@ -54,6 +55,12 @@ def without_sign(operands: list[Text], bits: int) -> Iterator[Text | None]:
         text = operand.text
         digits = text.removeprefix("-").isdecimal()
         yield Text(str(int(text) % (1 << bits))) if digits else None
+
+
+def _passes_on(statement: Statement) -> bool:
+    """Return whether an operation makes integers of those that it reads, and is no access."""
+    name = name_of(statement)
+    return name.startswith(("arith.", "scf.")) or name in (*VIEWS, *MIXING, "ttg.convert_layout")
 
 
 class Wrapped:
@@ -112,13 +119,15 @@ class Wrapped:
                 if value in seen:
                     continue
                 seen.add(value)
-                values += [b if forward else a for a, b in self._next if (a if forward else b) is value]
+                values += [
+                    b if forward else a for a, b in self._next if (a if forward else b) is value
+                ]
                 if forward:
                     reached = [use.operation for use in value.uses]
                 else:
                     reached = [] if isinstance(value, BlockArgument) else [value.owner]
                 for one in reached:
-                    if isinstance(one, Statement) and one not in found:
+                    if isinstance(one, Statement) and one not in found and _passes_on(one):
                         found.add(one)
                         pending.append(one)
         return found

@@ -39,7 +39,7 @@ class Torch(Dress):
         return Text(f"signed({made.text}, {integers.bits_of(self.source, statement.results[0])})")
 
     def _truncated(self, statement: Statement, operands: list[Text]) -> Text:
-        """Return a quotient that is rounded to zero, or its remainder; PyTorch's signs round down."""
+        """Return a quotient rounded to zero, or its remainder; PyTorch's signs round down."""
         given = ", ".join(o.text for o in self.plain(statement, operands))
         if name_of(statement) == "arith.remsi":
             return self.call("fmod", given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from twill.emit.dress import Text, joined
+from twill.emit.dress import Text, helpers, joined
 from twill.emit.dress.torch import Torch
 from twill.emit.layouts import TORCH, dtype
 from twill.emit.names import INDENT, LINE
@@ -99,36 +99,6 @@ def product(a, b, exact):
     if not a.dtype.is_floating_point:  # integers are exact in float64
         return (a.to(wide(True)) @ b.to(wide(True))).to(torch.int32)
     return a.to(wide(exact)) @ b.to(wide(exact))
-'''
-
-
-INTEGERS = '''\
-
-def unsigned(value, bits):
-    """Return an integer of so many bits as one without a sign."""
-    value = value if isinstance(value, int) else value.to(torch.int64)
-    return value & ((1 << bits) - 1)
-
-
-def signed(value, bits):
-    """Return the integer of so many bits that is left of one that has more."""
-    half = 1 << (bits - 1)
-    return (unsigned(value, bits) ^ half) - half
-'''
-
-
-SCANS = '''\
-
-def scanned(tiles, axis, combine, reverse=False):
-    """Combine every element of some tiles along an axis with all that come before it."""
-    count = tiles[0].shape[axis]
-    places = range(count - 1, -1, -1) if reverse else range(count)
-    rows = []
-    for place in places:
-        here = tuple(tile.select(axis, place) for tile in tiles)
-        rows.append(combine(*rows[-1], *here) if rows else here)
-    rows = rows[::-1] if reverse else rows
-    return tuple(torch.stack(column, axis) for column in zip(*rows))
 '''
 
 
@@ -235,8 +205,7 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
     return [
         *MEMORY.split("\n"),
         *(SCALES.split("\n") if any(p.dtype == SCALE for p in memory) else []),
-        *(INTEGERS.split("\n") if "signed(" in "\n".join(body) else []),
-        *(SCANS.split("\n") if "scanned(" in "\n".join(body) else []),
+        *helpers.needed("\n".join(body)),
         "",
         f"def one_program({names}, program, grid, exact, device):",
         f'{INDENT}"""The kernel as it was written, one program: return how often its loop runs."""',

@@ -10,6 +10,9 @@ from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import text_hash
 from twill.artifacts.tuning import Time, TunedRow
 from twill.bounds.programs import program_bounds
+from twill.emit import emitted
+from twill.emit.attributes import check as check_source
+from twill.emit.source import Source
 from twill.errors import RefusedError, TwillError
 from twill.polish import polish, programs_of
 from twill.search.beginnings import answers, beginnings
@@ -59,6 +62,8 @@ class Question:
         Candidates are solved whose bound is above the best time by at most this part.
     timeout : float, optional
         Seconds to schedule a candidate; what is found by then depends on the host.
+    emits : bool
+        Whether candidates that cannot be a kernel are refused.
     """
 
     subject: str
@@ -72,6 +77,7 @@ class Question:
     effort: str = "quick"
     within: float = 0.01
     timeout: float | None = None
+    emits: bool = False
 
     def problems(self, loop: Loop) -> tuple[Problem, ...]:
         """Return the problems in the tiles of a loop.
@@ -111,6 +117,8 @@ def bounded(question: Question, candidate: Candidate) -> TunedRow:
         return row
     loop, machine = candidate.loop, question.machine
     try:
+        if question.emits:
+            check_source(Source(loop))
         arguments = program_bounds(loop, machine)
         bound = next(a.bound for a in arguments if a.reason not in STEADY_ONLY)
         least = [
@@ -141,6 +149,8 @@ def evaluated(task: Task) -> tuple[TunedRow, str]:
     try:
         with ONE_AT_A_TIME:
             schedule = _scheduled(task.question, task.candidate)
+            if task.question.emits:
+                emitted(schedule)
             update = _times(task.question, schedule)
     except TwillError as error:
         return task.row.model_copy(update={"status": "refused", "reason": str(error)}), ""
