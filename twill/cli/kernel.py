@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -27,11 +28,27 @@ COUNT = re.compile("0*[1-9][0-9]{0,8}")
 INTEGER = re.compile(r"-?[0-9]+")
 
 
-class Own(NamedTuple):
+@dataclass(frozen=True)
+class Own:
     """Arguments of one's own: numbers by name, and a file that makes them."""
 
-    given: dict[str, Any]
-    file: Path | None
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            help="NAME=VALUE: a number of the kernel instead of the file's own, or grid=2,4,1; "
+            f"without --iterations there is one run, for {GIVEN_ITERATIONS}.",
+        ),
+    ] = None
+    arguments: Annotated[
+        Path | None,
+        Option(help="A Python file whose make_arguments is used; it is executed."),
+    ] = None
+
+    @cached_property
+    def given(self) -> dict[str, Any]:
+        """Numbers by name."""
+        return _given(self.settings or [])
 
 
 @command
@@ -107,6 +124,7 @@ def run_kernel(
     kernel_file: Annotated[
         Path, Argument(help="An emitted kernel: a Python program, which is executed.")
     ],
+    own: Own,
     emulate: Annotated[
         bool,
         Option("--emulate", help="On NumPy, without Triton and without a GPU."),
@@ -120,18 +138,6 @@ def run_kernel(
         Option(help="Also delay each partition and each kind of transfer and product in turn."),
     ] = True,
     seed: Annotated[int, Option(help="Of the random arguments, and of the emulator's order.")] = 0,
-    settings: Annotated[
-        list[str] | None,
-        Option(
-            "--set",
-            help="NAME=VALUE: a number of the kernel instead of the file's own, or grid=2,4,1; "
-            f"without --iterations there is one run, for {GIVEN_ITERATIONS}.",
-        ),
-    ] = None,
-    arguments: Annotated[
-        Path | None,
-        Option(help="A Python file whose make_arguments is used; it is executed."),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run an emitted kernel and compare what it writes with its own reference.
@@ -142,12 +148,11 @@ def run_kernel(
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))
-    counts, given = _trip_counts(iterations), _given(settings or [])
-    if arguments is not None and not arguments.is_file():
-        raise InputError("there is no such file", file=str(arguments))
-    if counts is None and (given or arguments):
+    counts = _trip_counts(iterations)
+    if own.arguments is not None and not own.arguments.is_file():
+        raise InputError("there is no such file", file=str(own.arguments))
+    if counts is None and (own.given or own.arguments):
         counts = (GIVEN_ITERATIONS,)
-    own = Own(given, arguments)
     passed = (
         _emulated(kernel_file, counts, own, victims=victims, seed=seed, as_json=as_json)
         if emulate
@@ -172,7 +177,7 @@ def _emulated(
         seed=seed,
         capability=capability,
         given=own.given,
-        arguments=own.file,
+        arguments=own.arguments,
     )
     show = partial(print_emulation, found)
     tell("emulation", partial(emulation_data, found), show, as_json=as_json)
@@ -184,7 +189,7 @@ def _measured(file: Path, counts: tuple[int, ...] | None, own: Own, *, as_json: 
 
     from twill.studies.gpu import measured, print_measured
 
-    found = measured(file, counts, own.given, own.file)
+    found = measured(file, counts, own.given, own.arguments)
     show = partial(print_measured, found)
     tell("measured-kernel", partial(asdict, found), show, as_json=as_json)
     return found.passed

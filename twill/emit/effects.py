@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from twill.emit.dress import PLUS, Text
+from twill.emit.dress import PLUS, Text, accesses
+from twill.emit.dress.atomics import updated
 from twill.emit.names import INDENT, STORES
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
@@ -46,11 +47,11 @@ class Effects(Written):
 
     def _stored_at(self, statement: Statement) -> None:
         operands = [self.value(o) for o in statement.operands]
-        self.lines.append(self.gluon.store(statement, operands))
+        self.lines.append(accesses.stored(statement, operands))
 
     def _updated(self, statement: Statement) -> None:
         operands = [self.value(o) for o in statement.operands]
-        self.lines.append(self.gluon.atomic(statement, operands))
+        self.lines.append(updated(self.source, statement, operands))
 
     def _transfer(self, statement: Statement) -> None:
         descriptor, value, *at = statement.operands
@@ -149,7 +150,7 @@ class Effects(Written):
                 )
         operands = [self._row(o, layout) for o in owner.operands]
         if name_of(owner) == "tt.load":
-            return self.assigned(value, self.gluon.load(owner, operands))
+            return self.assigned(value, accesses.loaded(owner, operands))
         return self.gluon.expression(owner, operands)
 
     def _tensor(self, load: Statement) -> Text:

@@ -8,6 +8,8 @@ from twill.artifacts.loop import Operation
 from twill.artifacts.program import Issue
 from twill.emit.accesses import SIGNALLED, Accesses
 from twill.emit.attributes import refused
+from twill.emit.dress import accesses
+from twill.emit.dress.atomics import updated
 from twill.emit.names import STORES, number
 from twill.emit.source import Statement
 from twill.errors import RefusedError
@@ -47,12 +49,12 @@ class Operations(Accesses):
         signals = self._signals(operation.name)
         match operation.attributes.get("engine"):
             case "pointer":
-                given = self.gluon.load(statement, [self.value(o) for o in statement.operands])
+                given = accesses.loaded(statement, [self.value(o) for o in statement.operands])
                 lines = [f"{self.result(operation)} = {given}"]
                 return lines + [f"mbarrier.arrive({b})" for b in signals]
             case "cp_async":
                 given = [self.value(o) for o in statement.operands]
-                lines = [self.gluon.copy(statement, given, self._slot(operation.name))]
+                lines = [accesses.copied(self.source, statement, given, self._slot(operation.name))]
                 for barrier in signals:
                     lines.append(f"async_copy.mbarrier_arrive({barrier})")
                     lines.append(f"mbarrier.arrive({barrier})")
@@ -81,7 +83,7 @@ class Operations(Accesses):
     def _store(self, operation: Operation) -> list[str]:
         statement = self.memories.first(operation.name, "store")
         if operation.attributes.get("engine") != "tma":
-            return [self.gluon.store(statement, [self.value(o) for o in statement.operands])]
+            return [accesses.stored(statement, [self.value(o) for o in statement.operands])]
         descriptor, _, *at = statement.operands
         if name_of(statement) not in STORES:
             raise refused(statement)
@@ -95,7 +97,7 @@ class Operations(Accesses):
 
     def _atomic(self, operation: Operation) -> list[str]:
         statement = self.memories.first(operation.name, "atomic")
-        return [self.gluon.atomic(statement, [self.value(o) for o in statement.operands])]
+        return [updated(self.source, statement, [self.value(o) for o in statement.operands])]
 
     # -- products --------------------------------------------------------------------------------
 
@@ -108,7 +110,7 @@ class Operations(Accesses):
     def _wgmma(self, operation: Operation, statement: Statement) -> list[str]:
         a, b, *others = statement.operands
         texts = [self.factor(a), self.factor(b), *(self.value(o).text for o in others)]
-        given = self.gluon.wgmma(statement, texts)
+        given = accesses.wgmma(self.source, statement, texts)
         return [f"{self.result(operation)} = warpgroup_mma({given}, is_async=True)"]
 
     def _mma_scaled(self, operation: Operation) -> list[str]:
@@ -136,4 +138,4 @@ class Operations(Accesses):
             to,
             *self.memories.scales(operation.name).values(),
         ]
-        return [self.gluon.tcgen05(statement, factors, used, signals)]
+        return [accesses.tcgen05(statement, factors, used, signals)]

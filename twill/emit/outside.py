@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twill.artifacts.schedule import Group, Schedule
-from twill.emit.dress import Gluon, Text
+from twill.emit.dress import Gluon, Text, accesses
 from twill.emit.memory import Memories
 from twill.emit.source import SSAValue
 from twill.errors import RefusedError
@@ -66,7 +66,7 @@ class Outside:
         operands = [self.value(o) for o in statement.operands]
         hint = self.source.hint(value)
         if name == "tt.load":
-            text, hint = Text(self.gluon.load(statement, operands)), hint or "loaded"
+            text, hint = Text(accesses.loaded(statement, operands)), hint or "loaded"
         else:
             text = self.gluon.expression(statement, operands)
         alone = len(list(value.uses)) == 1 and name != "tt.load"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.artifacts.program import Storage
 from twill.emit.allocations import Kind, meets, plain_layout
-from twill.emit.dress import Gluon, Text
+from twill.emit.dress import Gluon, Text, accesses
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.names import INDENT, PHASE
@@ -226,7 +226,7 @@ class Written:
             self.lines.append("fence_async_shared()")  # the next transfer writes there
 
     def _loaded_at(self, statement: Statement) -> None:
-        text = self.gluon.load(statement, [self.value(o) for o in statement.operands])
+        text = accesses.loaded(statement, [self.value(o) for o in statement.operands])
         self.assigned(statement.results[0], text)
 
     def _filled(self, statement: Statement) -> None:
@@ -269,14 +269,16 @@ class Written:
     def _wgmma(self, statement: Statement) -> None:
         a, b, *others = statement.operands
         texts = [self.factor(a), self.factor(b), *(self.value(o).text for o in others)]
-        self.assigned(statement.results[0], f"warpgroup_mma({self.gluon.wgmma(statement, texts)})")
+        self.assigned(
+            statement.results[0], f"warpgroup_mma({accesses.wgmma(self.source, statement, texts)})"
+        )
 
     def _tcgen05(self, statement: Statement) -> None:
         roles = product_operands(statement)
         a, b, d = (self.factor(statement.operands[roles[key] or 0]) for key in ("a", "b", "d"))
         use = roles["use_d"]
         used = "True" if use is None else self.value(statement.operands[use]).text
-        self.lines.append(self.gluon.tcgen05(statement, [a, b, d], used, [self.barrier]))
+        self.lines.append(accesses.tcgen05(statement, [a, b, d], used, [self.barrier]))
         self._waited()
 
     # -- loops -----------------------------------------------------------------------------------

@@ -50,11 +50,7 @@ DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 def programs_of(effort: str, loop: Loop) -> int:
     """Return how many programs of a loop are simulated: fewer of many operations."""
     programs, usual = EFFORTS[effort]
-    return int(programs / _larger(loop, usual) ** FEWER)
-
-
-def _larger(loop: Loop, usual: float) -> float:
-    return max(1.0, len(loop.operations) / usual)
+    return int(programs / max(1.0, len(loop.operations) / usual) ** FEWER)
 
 
 @dataclass(frozen=True)
@@ -236,7 +232,9 @@ class _Polishing:
             if self._tell([] if first is None else [first], few):
                 return
             spent = few
-            first_search = int(simulations / _larger(self._given.loop, USUAL) ** FIRST)
+            first_search = int(
+                simulations / max(1.0, len(self._given.loop.operations) / USUAL) ** FIRST
+            )
             for until in (first_search, simulations):
                 if points and spent < until:
                     points = anneal(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twill.emit.attributes import access_options, refused
+from twill.emit.attributes import refused
 from twill.emit.dress import integers
-from twill.emit.dress.atomics import updated
 from twill.emit.dress.scans import combination, is_reverse, used_result
 from twill.emit.dress.texts import CLOSED, LOOSE, PLUS, Text, joined, number_text
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
-from twill.frontends.ttgir import USE_C
-from twill.frontends.ttgir.kinds import PRODUCTS, combine_of
+from twill.frontends.ttgir.kinds import combine_of
 from twill.frontends.ttgir.reader import integer, name_of
 from twill.frontends.ttgir.reader import integers as numbers_of
 
@@ -43,9 +41,6 @@ CASTS = (
     *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
     *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
 )
-SCALED = {0: "e4m3", 1: "e5m2"}  # elements of scaled products
-TF32 = 0  # of `inputPrecision`
-IMPRECISE = 1 << 30  # of `maxNumImpreciseAcc` where Triton is not told otherwise
 # Operations of two operands that take a number beside a tile.
 DIVISIONS = ("tt.approx_divf", "tt.precise_divf")
 MIXED = (*LARGER, *SMALLER, *DIVISIONS, "arith.select", "tt.mulhiui")
@@ -289,64 +284,3 @@ class Gluon(Dress):
         """Return the functions of scans."""
         made = (f"@gluon.jit\ndef {name}{text}" for text, name in self.functions.items())
         return [line for text in made for line in (*text.split("\n"), "", "")]
-
-    def atomic(self, statement: Statement, operands: list[Text]) -> str:
-        """Return an atomic update through pointers."""
-        return updated(self.source, statement, operands)
-
-    def load(self, statement: Statement, operands: list[Text]) -> str:
-        """Return a load through pointers."""
-        return f"gl.load({self._addressed(statement, operands)})"
-
-    def copy(self, statement: Statement, operands: list[Text], to: str) -> str:
-        """Return an asynchronous copy through pointers, which puts zeros where a mask is false."""
-        if len(operands) > 2:
-            other = statement.operands[2]
-            if not self.source.is_zero(other):
-                raise refused(statement, "it is copied asynchronously, and `other` is not zero")
-            operands = operands[:2]
-        return f"async_copy.async_load({to}, {self._addressed(statement, operands)})"
-
-    @staticmethod
-    def _addressed(statement: Statement, operands: list[Text]) -> str:
-        counts = numbers_of(statement, "operandSegmentSizes") or [1, 0, 0]
-        keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
-        given = ", ".join(f"{k}{o.text}" for k, o in zip(keys, operands, strict=False))
-        return given + access_options(statement)
-
-    @staticmethod
-    def store(statement: Statement, operands: list[Text]) -> str:
-        """Return a store through pointers."""
-        given = ", ".join(o.text for o in operands)
-        return f"gl.store({given}{access_options(statement)})"
-
-    def wgmma(self, statement: Statement, operands: list[str]) -> str:
-        """Return the arguments of a product whose accumulator lies in registers."""
-        use = operands[USE_C] if len(operands) > USE_C else "True"
-        if use == "True" and self.source.is_zero(statement.operands[2]):
-            use = "False"
-        element = self.source.type_of(statement.operands[1]).dtype
-        if element == "f32" and (integer(statement, "inputPrecision") or 0) != TF32:
-            raise refused(statement, "inputPrecision is not tf32")
-        given = [*operands[:USE_C], *([] if use == "True" else [f"use_acc={use}"])]
-        imprecise = integer(statement, "maxNumImpreciseAcc") or 0
-        if element.startswith("f8") and imprecise != IMPRECISE:  # Triton's default on Hopper
-            depth = self.source.type_of(statement.operands[1]).shape[0]
-            given.append(f"max_num_imprecise_acc={min(imprecise, depth)}")
-        return ", ".join(given)
-
-    def tcgen05(
-        self, statement: Statement, factors: list[str], used: str, signals: list[str]
-    ) -> str:
-        """Return a product that tensor memory accumulates, by scales if there are some."""
-        given, call = list(factors), "tcgen05_mma"
-        if name_of(statement) == PRODUCTS[1]:
-            call = "tcgen05_mma_scaled"
-            for key in ("a_type", "b_type"):
-                element = SCALED.get(integer(statement, key) or 0)
-                if element is None:
-                    raise RefusedError("a scaled product of these elements has no template")
-                given.append(f'"{element}"')
-        given += [] if used == "True" else [f"use_acc={used}"]
-        given += [f"mbarriers=[{', '.join(signals)}]"] if signals else []
-        return f"{call}({', '.join(given)})"

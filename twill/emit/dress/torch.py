@@ -152,8 +152,7 @@ class Torch(Dress):
     def _ttg_memdesc_reshape(self, statement: Statement, operands: list[Text]) -> Text:
         return Text(f"{operands[0]}.reshape({self.source.type_of(statement.results[0]).shape})")
 
-    def _ttg_convert_layout(self, _: Statement, operands: list[Text]) -> Text:
-        return operands[0]
+    _ttg_convert_layout = Dress._tt_broadcast  # noqa: SLF001 - of its own base
 
     def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
         functions = {"max": "amax", "add": "sum", "min": "amin"}
