@@ -232,9 +232,8 @@ class _Polishing:
             if self._tell([] if first is None else [first], few):
                 return
             spent = few
-            first_search = int(
-                simulations / max(1.0, len(self._given.loop.operations) / USUAL) ** FIRST
-            )
+            times = max(1.0, len(self._given.loop.operations) / USUAL)
+            first_search = int(simulations / times**FIRST)
             for until in (first_search, simulations):
                 if points and spent < until:
                     points = anneal(
