@@ -258,7 +258,7 @@ def stored_and_added(first: Sequence[Instruction], read: str, told_by: str) -> S
     ]
     loop = small_loop(operations, [edge("stored", "added"), edge(read, "used")])
     waits = [Wait(barrier=told_by), *[Wait(barrier="added.full")] * (told_by != "added.full")]
-    programs = {
+    programs: dict[str, Sequence[Instruction]] = {
         "first": [Wait(barrier="free", distance=1), *first],
         "second": [waits[0], Issue(operation="used"), *waits[1:], Arrive(barrier="free")],
     }

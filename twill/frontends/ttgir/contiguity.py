@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -62,7 +63,8 @@ def _each(function: Callable[..., int], *counts: Counts) -> Counts:
 
 
 def _unknown(rank: int) -> Fact:
-    return Fact(*[(1,) * max(rank, 1)] * 3)
+    ones = (1,) * max(rank, 1)
+    return Fact(ones, ones, ones)
 
 
 def _power(number: int) -> int:
@@ -310,7 +312,7 @@ def _constant(value: object, shape: Counts) -> Fact | None:
 
 def _told(operation: Operation, found: Fact | None, rank: int) -> Fact | None:
     """Return what is known with what the kernel says itself (`tl.multiple_of` and its kind)."""
-    told = {}
+    told: dict[str, Any] = {}
     for key in ("contiguity", "divisibility", "constancy"):
         counts = operation.attributes.get(f"tt.{key}")
         if isinstance(counts, DenseIntOrFPElementsAttr):
