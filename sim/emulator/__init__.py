@@ -156,7 +156,7 @@ def emulate(
     runs: list[Run] = []
     loaded = partial(_prepared, path, given or {}, arguments)
     real = pytorch.installed() if real is None else real
-    options = {"seed": seed, "capability": capability, "real": real}
+    options: dict[str, Any] = {"seed": seed, "capability": capability, "real": real}
     try:
         with np.errstate(all="ignore"):  # as on the device, what is too large is infinite
             for count in iterations or _trip_counts(path, options):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def written(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
-    options = {"victims": False, "capability": capability(name)}
+    options: dict[str, Any] = {"victims": False, "capability": capability(name)}
     computes_what_it_should(emulate(written(name, tmp_path), iterations=(2,), **options))
 
 
@@ -141,7 +142,7 @@ def test_an_unsigned_operation_is_written_as_one(tmp_path: Path) -> None:
 @pytest.mark.torch
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kernel_computes_the_same_beside_pytorch(name: str, tmp_path: Path) -> None:
-    options = {"victims": False, "capability": capability(name), "real": True}
+    options: dict[str, Any] = {"victims": False, "capability": capability(name), "real": True}
     found = emulate(written(name, tmp_path), iterations=(1,), **options)
     assert found.passed
     assert found.host == "PyTorch"

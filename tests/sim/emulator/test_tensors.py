@@ -13,10 +13,31 @@ import pytest
 from twill.sim.emulator import tensors
 from twill.sim.emulator.tensors import Tensor
 
-NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+NAMES: tuple[str, ...] = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+)
 NAMES += ("bfloat16",)
 NUMBERS = (True, 3, 2.5)
-BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift")
+BINARY: tuple[str, ...] = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+)
 BINARY += ("rshift", "lt", "eq", "ge", "iadd", "imul", "radd", "rsub", "matmul")
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "maximum": lambda torch, x, y: torch.maximum(x, y),

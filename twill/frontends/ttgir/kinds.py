@@ -92,6 +92,12 @@ ELEMENTWISE = frozenset(_EACH_ELEMENT)
 KINDS = {name: known.kind for name, known in KNOWN.items()} | {
     name: kind for kind, names in _EACH_ELEMENT.items() for name in names.split()
 }
+# What the front end says of operations for rules that cost them, beside what all have.
+SAID = {
+    "scan": ("combine", "axis", "lanes", "lane_warps", "values", "arithmetic", "run"),
+    "divide": ("divisor",),
+    "remainder": ("divisor",),
+}
 SUMS = ("arith.addf", "arith.subf")  # which are fused with a product
 INTEGER_DIVISIONS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui")
 # Operations by which a reduction is known to combine two elements.

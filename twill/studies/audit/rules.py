@@ -20,6 +20,7 @@ from twill.artifacts.machine import Machine
 from twill.errors import InputError
 from twill.files import read_bytes
 from twill.frontends import load_loop, packaged_loops
+from twill.frontends.ttgir.kinds import SAID
 from twill.problem.costs import static_cost
 
 FILES = (".toml", ".json")
@@ -66,13 +67,14 @@ class Subject:
         return frozenset(variables(bare, product))
 
     def attributes(self, kinds: tuple[str, ...]) -> set[str]:
-        """Return the attributes of packaged operations of some kinds; of all where none has these.
+        """Return the attributes of operations of some kinds: of packaged ones, and from TTGIR.
 
-        Whatever any kind has may be an attribute of an unknown one.
+        Whatever any kind has may be an attribute of one that no packaged operation is of.
         """
         operations = [o for loop in self.everything for o in loop.operations]
         known = [o for o in operations if o.kind in kinds] or operations
-        return {name for operation in known for name in operation.attributes}
+        said = {name for kind in kinds for name in SAID.get(kind, ())}
+        return said | {name for operation in known for name in operation.attributes}
 
 
 Check = Callable[[Subject], Iterator[Finding]]
