@@ -119,7 +119,7 @@ class _Worker:
                 raise BrokenExecutor
             context = multiprocessing.get_context(START_METHOD)
             self._told, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs,))
+            self._process = context.Process(target=_serve, args=(theirs,))  # type: ignore[attr-defined]  # of every context
             with interrupts_later():
                 self._process.start()
             theirs.close()

@@ -33,6 +33,8 @@ class SliceLayout(Layout):
     """A layout of registers without one dimension."""
 
     fields = ("dim", "parent")
+    dim: int
+    parent: Layout
 
 
 class BlockedLayout(Layout):
@@ -86,8 +88,10 @@ class CoalescedLayout(Layout):
 
 
 CHOSEN = (AutoLayout, CoalescedLayout)
-REGISTERS = (SliceLayout, BlockedLayout, NVMMADistributedLayout, DotOperandLayout)
-REGISTERS += (DistributedLinearLayout,)
+REGISTERS: tuple[type[Layout], ...] = (
+    *(SliceLayout, BlockedLayout, NVMMADistributedLayout, DotOperandLayout),
+    DistributedLinearLayout,
+)
 
 
 def known(layout: object) -> Layout | None:

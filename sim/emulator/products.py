@@ -125,6 +125,7 @@ def _wgmma(
 
     def run() -> None:
         before = _of(acc).value if isinstance(acc, InFlight) else acc
+        assert before is not None  # products happen in their order
         total = _factor(a) @ _factor(b)
         total = before.data + total if accumulates else total
         product.value = Array(total, summed, before.layout)

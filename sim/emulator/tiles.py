@@ -306,9 +306,9 @@ def _reduce(tiles: Any, axis: int, combine_fn: Callable[..., Any], keep_dims: bo
             for one, end in zip(made, rest, strict=True)
         ]
     ends = [part[0] for part in parts]
-    made = [like.made(np.expand_dims(end, axis) if keep_dims else end) for end in ends]
+    tops = [like.made(np.expand_dims(end, axis) if keep_dims else end) for end in ends]
     layout = like.layout if keep_dims else reduced(like.layout, axis, like.data.ndim)
-    found = tuple(Array(one.data, one.dtype, layout) for one in made)
+    found = tuple(Array(top.data, top.dtype, layout) for top in tops)
     return found if several else found[0]
 
 

@@ -34,6 +34,7 @@ from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs
 from twill.polish.moves import Moves
 from twill.search.request import Options
+from twill.search.scheduler import schedule as static_schedule
 
 FOLDERS = (ROOT / "traces/gallery", ROOT / "tests/data/kernels")
 MACHINES = {"sm90": "hopper_h100", "sm100": "blackwell_b200"}
@@ -71,7 +72,7 @@ def kernels() -> dict[str, str]:
 
 def programs(loop: twill.Loop, machine: twill.Machine, seed: int) -> Iterator[tuple[str, Schedule]]:
     """Yield valid programs of a loop without end, unless a walk finds no further ones."""
-    given = twill.schedule(loop, machine, options=Options(effort=0.5))
+    given = static_schedule(loop, machine, options=Options(effort=0.5))
     yield "static", given
     for naive in (baselines.sequential, baselines.multi_warp):
         with suppress(TwillError):
@@ -110,9 +111,10 @@ def outcome(name: str, program: str, schedule: Schedule) -> Outcome:
         try:
             found = compiled_kernel(str(file), ARCHITECTURES[machine])
         except Exception as error:
-            while error.__cause__ is not None:
-                error = error.__cause__
-            return Outcome(kernel, program, FAILED, " ".join(str(error).split())[-300:])
+            cause: BaseException = error
+            while cause.__cause__ is not None:
+                cause = cause.__cause__
+            return Outcome(kernel, program, FAILED, " ".join(str(cause).split())[-300:])
     if found.metadata.shared > MEMORY:
         return Outcome(kernel, program, FAILED, f"{found.metadata.shared} bytes of shared memory")
     if (found.metadata.tmem_size or 0) > COLUMNS:

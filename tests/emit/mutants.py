@@ -118,7 +118,7 @@ def mutants(text: str) -> Iterator[Mutant]:
 
 def arithmetic_mutants(text: str) -> Iterator[Mutant]:
     """Yield every mutant of an emitted kernel's arithmetic."""
-    source, known = _Source(text), set()
+    source, known = _Source(text), set[str]()
     for function in source.tree.body:
         if isinstance(function, ast.FunctionDef) and _is_kernel(function):
             for kind, node, new in changes(function):
@@ -251,7 +251,9 @@ class Judge:
     def _counts(self, path: Path) -> list[int]:
         """Return the least trip count, the next, and one that uses each slot more than twice."""
         if self._arithmetic:
-            least, after, then, many = _trip_counts(path, self.capability)
+            least, after, then, many = _trip_counts(
+                path, {"capability": self.capability, "real": False}
+            )
             return [after, then, least, many]
         rings = [
             int(ast.literal_eval(node.value))

@@ -20,6 +20,7 @@ from twill.emit import emitted
 from twill.errors import DefectError, RefusedError
 from twill.frontends import load_loop
 from twill.lower import baselines
+from twill.problem import build_problem
 from twill.sim.emulator import emulate
 
 
@@ -84,7 +85,7 @@ def test_tiles_that_are_stored_after_the_loop_are_kept_free() -> None:
     assert loop.source is not None
     assert loop.source.shared_bytes == 2 * 128 * 128 * 2
     machine = twill.Machine.named("hopper_h100")
-    problem = twill.problem.build_problem(loop, machine)
+    problem = build_problem(loop, machine)
     assert machine.memories.smem is not None
     assert problem.memories["smem"] == machine.memories.smem.available - loop.source.shared_bytes
 

@@ -358,6 +358,7 @@ def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
             simulations=64,
             pool=pool,
             report=lambda *_: False,
+            confirmed=lambda _: None,
         )
 
     whole = found(64, None)

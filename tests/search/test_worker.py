@@ -107,7 +107,11 @@ def test_a_process_that_is_killed_is_replaced(
 ) -> None:
     asked, told = Request(paper_loop, paper_machine), list[str]()
     monkeypatch.setattr(worker, "answer", killed_at_first)
-    solved = solve_within(4000, asked, report=told.append, cache=Cache(tmp_path))
+
+    def report(message: str) -> None:
+        told.append(message)
+
+    solved = solve_within(4000, asked, report=report, cache=Cache(tmp_path))
     assert solved.schedule == solve(asked).schedule
     assert told[0] == "found a schedule at I = 9"
 

@@ -25,9 +25,11 @@ USUAL = "#tt.cache_policy<cache_modifier = none, eviction_policy = evict_normal>
 _POLICY = re.compile(r"cache_modifier = (\w+), eviction_policy = (\w+)>$")
 ASSUMED = ("fastmath", "overflowFlags")  # what the compiler may assume; Gluon assumes less
 # Hints for Triton's own scheduling, which a schedule replaces.
-HINTS = ("tt.num_stages", "tt.warp_specialize", "tt.flatten", "tt.loop_unroll_factor")
-HINTS += ("tt.disallow_acc_multi_buffer", "tt.disable_licm", "tt.divisibility", "tt.contiguity")
-HINTS += ("tt.constancy", "tt.latency", "tt.self_latency", "loop.stage", "loop.cluster")
+HINTS = (
+    *("tt.num_stages", "tt.warp_specialize", "tt.flatten", "tt.loop_unroll_factor"),
+    *("tt.disallow_acc_multi_buffer", "tt.disable_licm", "tt.divisibility", "tt.contiguity"),
+    *("tt.constancy", "tt.latency", "tt.self_latency", "loop.stage", "loop.cluster"),
+)
 OTHERS = ("op_name__", "operandSegmentSizes", "resultSegmentSizes")
 
 POLICY = dict.fromkeys(("cache", "evict", "cachePolicy"), WRITTEN)
@@ -112,11 +114,12 @@ def _check_operands(source: Source, statement: Statement) -> None:
             raise refused(statement, "it has barriers of its own")
     elif name == "ttng.tmem_store":
         predicate = list(statement.operands)[-1]
-    if predicate is not None and not _is_true(source, predicate):
+    if predicate is not None and not is_true(source, predicate):
         raise refused(statement, "it has a predicate")
 
 
-def _is_true(source: Source, value: SSAValue) -> bool:
+def is_true(source: Source, value: SSAValue) -> bool:
+    """Return whether a value is the constant that is true."""
     made = source.statement(value)
     return made is not None and name_of(made) == "arith.constant" and not source.is_zero(value)
 

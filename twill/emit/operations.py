@@ -49,8 +49,8 @@ class Operations(Accesses):
         signals = self._signals(operation.name)
         match operation.attributes.get("engine"):
             case "pointer":
-                given = accesses.loaded(statement, [self.value(o) for o in statement.operands])
-                lines = [f"{self.result(operation)} = {given}"]
+                loaded = accesses.loaded(statement, [self.value(o) for o in statement.operands])
+                lines = [f"{self.result(operation)} = {loaded}"]
                 return lines + [f"mbarrier.arrive({b})" for b in signals]
             case "cp_async":
                 given = [self.value(o) for o in statement.operands]

@@ -66,8 +66,12 @@ def solve_within(
     SolverError
         If the process ended for another reason, or was killed `MOST_DEATHS` times.
     """
-    told = {"report": report, "log": log, "stderr": partial(print, end="", file=sys.stderr)}
-    listeners: dict[str, Callable[..., object]] = {**told, "keep": keep or silent}
+    listeners: dict[str, Callable[..., object]] = {
+        "report": report,
+        "log": log,
+        "stderr": partial(print, end="", file=sys.stderr),
+        "keep": keep or silent,
+    }
     clock = Deadline(timeout)
     for _ in range(MOST_DEATHS):
         asked = Asked(request, clock.left, cache, keeps=keep is not None)

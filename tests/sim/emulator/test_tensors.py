@@ -68,7 +68,7 @@ def made(torch: Any, dtype: str, size: int) -> Any:
     return torch.arange(1, 1 + size * size).reshape(size, size).to(kind)
 
 
-def cases() -> Iterator[tuple[str, str, str | complex, int]]:
+def cases() -> Iterator[tuple[str, str, object, int]]:
     """Yield what is computed, of a tensor of a type, with another or a number, of what size."""
     for name, dtype in itertools.product((*BINARY, *FUNCTIONS), NAMES):
         if (name, dtype) == ("where by a number", "uint8"):

@@ -229,11 +229,10 @@ class Gluon(Dress):
     def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
         functions = {"max": "max", "add": "sum", "min": "min"}
         function = functions.get(combine_of(statement) or "")
-        inner = name_of(statement.regions[0].blocks[0].ops.first) if function else ""
-        if function is None or inner in ("arith.maximumf", "arith.minimumf"):
-            raise refused(
-                statement, f"a reduction by {inner or 'a function of its own'} has no template"
-            )
+        first = statement.regions[0].blocks[0].first_op
+        exact = first is None or name_of(first) not in ("arith.maximumf", "arith.minimumf")
+        if function is None or not exact:
+            raise refused(statement, "it reduces by a function of its own")
         return self.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
 
     def unsigned(self, statement: Statement, operands: list[Text]) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twill.emit.attributes import refused
+from twill.emit.attributes import is_true, refused
 from twill.emit.dress.texts import Text
 from twill.emit.source import Source, Statement
 from twill.frontends.ttgir.reader import integer
@@ -24,16 +24,16 @@ def update_of(statement: Statement) -> str:
     """
     which = integer(statement, "atomic_rmw_op") or 0
     if which not in UPDATES:
-        raise refused(statement, f"atomic_rmw_op = {which} has no template for kernels")
+        raise refused(statement, f"atomic_rmw_op = {which}")
     if any(list(result.uses) for result in statement.results):
-        raise refused(statement, "what an atomic update returns has no template for kernels")
+        raise refused(statement, "what it returns is used")
     return UPDATES[which]
 
 
 def updated(source: Source, statement: Statement, operands: list[Text]) -> str:
     """Return an atomic update."""
     given = [operands[POINTER].text, operands[VALUE].text]
-    if len(operands) > MASK and not source.is_true(statement.operands[MASK]):
+    if len(operands) > MASK and not is_true(source, statement.operands[MASK]):
         given.append(f"mask={operands[MASK].text}")
     for key, named, values, usual in (
         ("sem", "sem", ORDERS, "acq_rel"),
@@ -41,6 +41,6 @@ def updated(source: Source, statement: Statement, operands: list[Text]) -> str:
     ):
         word = values.get(integer(statement, key) or 0)
         if word is None:
-            raise refused(statement, f"{key} = {integer(statement, key)} has no template")
+            raise refused(statement, f"{key} = {integer(statement, key)}")
         given += [] if word == usual else [f'{named}="{word}"']
     return f"gl.atomic_{update_of(statement)}({', '.join(given)})"

@@ -68,7 +68,8 @@ class Candidates:
             found.add(statement)
             values = list(statement.operands)
             if name_of(statement) == "scf.for" and statement not in statements:
-                values += statement.regions[0].blocks[0].last_op.operands
+                *_, end = statement.regions[0].blocks[0].ops
+                values += end.operands
             around = statement.parent_op()
             if around is not None and name_of(around) == "scf.for":
                 pending.append(around)
