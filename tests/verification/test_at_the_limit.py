@@ -786,9 +786,6 @@ def test_rings_have_depths_and_nothing_else_has() -> None:
         assert f"statistics: k has no {what}" in judged(schedule, partial(put, key, {}))
         told = f"statistics: use is no ring and has a {what}"
         assert judged(schedule, partial(put, key, {"k": 3, "use": 1})) == [told]
-    assert "slots: streaming load k has no pipeline depth" in judged(
-        schedule, lambda d: d["pipeline_depths"].pop("k")
-    )
 
 
 @pytest.mark.parametrize(("hop", "depth"), [(1, 3), (2, 4)])
