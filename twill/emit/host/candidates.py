@@ -182,7 +182,15 @@ class Candidates:
         found: list[Value] = [Size(more=2), Size(more=3)]
         found += [Size(1, of, most=most) for of in (1, 2, 4) for most in (2, 3)]
         if bounds:
-            found += [Size(1), Size(1, 2), Size(1, more=1), Size(1, 4), Size(2, more=-1), Size(2)]
+            found += [
+                Size(1),
+                Size(1, 2),
+                Size(1, more=1),
+                Size(1, later=1),
+                Size(1, 4),
+                Size(2, more=-1),
+                Size(2),
+            ]
         return [*found, Size(more=1)]
 
 

@@ -12,17 +12,18 @@ UNIT = 16  # of numbers that bound tiles: what is copied in parts of 16 bytes ne
 
 @dataclass(frozen=True)
 class Size:
-    """``each`` for every ``of`` iterations, and ``more``; within limits."""
+    """``each`` for every ``of`` iterations, and ``more``; ``later`` too but for one iteration."""
 
     each: int = 0
     of: int = 1
     more: int = 0
     least: int | None = None
     most: int | None = None
+    later: int = 0
 
     def __call__(self, iterations: int) -> int:
         """Return the number for so many iterations."""
-        number = self.each * -(-iterations // self.of) + self.more
+        number = self.each * -(-iterations // self.of) + self.more + self.later * (iterations > 1)
         number = number if self.least is None else max(number, self.least)
         return number if self.most is None else min(number, self.most)
 
@@ -35,6 +36,8 @@ class Size:
         text = rounds if self.each == 1 else f"{self.each} * {rounds}"
         if self.more:
             text += f" {'+' if self.more > 0 else '-'} {abs(self.more)}"
+        if self.later:
+            text += f" + {self.later} * (iterations > 1)"
         if self.least is not None:
             text = f"max({text}, {self.least})"
         return text if self.most is None else f"min({text}, {self.most})"
@@ -42,7 +45,7 @@ class Size:
     @property
     def aligned(self) -> bool:
         """Whether it is always a multiple of 16."""
-        parts = (self.each, self.more, self.least or 0, self.most or 0)
+        parts = (self.each, self.more, self.later, self.least or 0, self.most or 0)
         return not any(part % UNIT for part in parts)
 
 

@@ -215,7 +215,7 @@ class Trial:
         else:
             result = self.integers.computed(statement, operands)
         if result is not None:
-            happened = seen(self.integers, statement, operands, result)
+            happened = seen(statement, operands, result)
             self.outcomes |= {(statement, one) for one in happened}
         return result
 
@@ -285,7 +285,7 @@ class Trial:
         self.reach[name] = [max(p) for p in zip(self.reach.get(name, ends), ends, strict=True)]
 
 
-def seen(integers: Integers, statement: Statement, operands: list[Any], result: Any) -> list[str]:
+def seen(statement: Statement, operands: list[Any], result: Any) -> list[str]:
     """Return what happened in a statement, of that which arguments decide."""
     name = name_of(statement)
     if name == "tt.get_program_id":
@@ -301,10 +301,10 @@ def seen(integers: Integers, statement: Statement, operands: list[Any], result: 
     if name in LARGER or name in SMALLER:
         first, second = operands
         return ["first"] * bool(np.any(first < second)) + ["second"] * bool(np.any(first > second))
-    if statement in integers.by_arguments:
+    if name in ("arith.divsi", "arith.remsi"):
         rest = np.any(operands[0] % operands[1] != 0)
         whole = np.any(np.abs(operands[0]) >= operands[1])
-        return ["rest"] * bool(rest) + ["whole"] * bool(whole)
+        return ["rest" if rest else "none"] + ["whole"] * bool(whole)
     return []
 
 
