@@ -177,7 +177,8 @@ def clamp(x: Array, min: Any = None, max: Any = None) -> Any:
     if not bounds:
         raise RuntimeError("clamp: at least one of min and max must not be None")
     (data, *_), dtype = operands(x, *bounds)
-    numbers_only("clamp", dtype)
+    if not any(isinstance(bound, Array) for bound in bounds):
+        numbers_only("clamp", dtype)
     if min is not None:
         data = np.maximum(data, operands(min)[0][0].astype(dtype.computed))
     if max is not None:

@@ -80,7 +80,8 @@ class Memory:
     def update_at(self, offsets, value, how, mask=True):
         if self.tensor is None:
             return self._note([int(offsets.max())], [1])
-        offsets, value, mask = torch.broadcast_tensors(offsets, value, torch.tensor(mask))
+        mask = torch.tensor(True) if mask is True else mask
+        offsets, value, mask = torch.broadcast_tensors(offsets, value, mask)
         at = offsets[mask].to(torch.int64)
         self.tensor.scatter_reduce_(0, at, value[mask].to(self.tensor.dtype), how)
 
