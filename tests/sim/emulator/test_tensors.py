@@ -73,7 +73,8 @@ def cases() -> Iterator[tuple[str, str, object, int]]:
     for name, dtype in itertools.product((*BINARY, *FUNCTIONS), NAMES):
         if (name, dtype) == ("where by a number", "uint8"):
             continue  # which PyTorch still takes, and warns
-        for other in NAMES[:1] if name in OF_ONE else (*NAMES, *NUMBERS):
+        others: tuple[str | complex, ...] = NAMES[:1] if name in OF_ONE else (*NAMES, *NUMBERS)
+        for other in others:
             yield name, dtype, other, 2
         for other in ("int64", "float64", "float16"):
             yield name, dtype, other, 0
