@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The version that the packaged dumps were made with; another one may write them differently.
 TRITON := 3.9.0
+# The references of emulated kernels are held against PyTorch, on the CPU.
+TORCH := 2.13.0
 
 # Tests start hundreds of processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -65,7 +67,7 @@ dumps: $(VENV)/test
 
 # Everything that needs PyTorch, whose build for CPUs (200 MB) has an index of its own.
 torch: $(VENV)/test
-	$(BIN)/pip install --quiet --index-url https://download.pytorch.org/whl/cpu torch
+	$(BIN)/pip install --quiet torch==$(TORCH)
 	$(BIN)/python -m pytest -m torch
 
 # docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
