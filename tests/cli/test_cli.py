@@ -345,7 +345,7 @@ def test_an_infeasible_request_ends_in_status_1(tmp_path: Path) -> None:
         "twill: wide: the result of a needs 4096 registers per thread; hopper_h100 has 255 of "
         "which 16 are reserved\n"
     )
-    assert "it has a schedule with 2 sub-tiles along a:0" in done.stdout
+    assert done.stdout.startswith("no change that was tried gives it a schedule: 8 warps, not 4;")
 
 
 def test_a_loop_that_was_compiled_for_another_architecture_is_told_of() -> None:

@@ -87,7 +87,7 @@ def test_a_worse_answer_is_objected_to(level: str, monkeypatch: pytest.MonkeyPat
             }
         )
 
-    monkeypatch.setattr(twill, "schedule", worse)
+    monkeypatch.setattr("tests.oracle.compare.static_schedule", worse)
     objections = compare(*load_product_scale()).objections
     assert any(said.startswith(level) for said in objections), objections
 
@@ -99,6 +99,6 @@ def test_an_answer_that_breaks_a_rule_is_objected_to(monkeypatch: pytest.MonkeyP
         assert interval is not None
         return found.model_copy(update={"initiation_interval": interval - 1})
 
-    monkeypatch.setattr(twill, "schedule", broken)
+    monkeypatch.setattr("tests.oracle.compare.static_schedule", broken)
     objections = compare(*load_product_scale()).objections
     assert any(said.startswith("no schedule at") for said in objections), objections
