@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than Ctrl-C may wait
@@ -21,15 +20,18 @@ class Called(ModuleType):
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(
-            importlib.import_module(INTERFACE), self.__name__.rpartition(".")[2]
-        )
+        import importlib
+
+        name = self.__name__.rpartition(".")[2]
+        found: Callable[..., Any] = getattr(importlib.import_module(INTERFACE), name)
         return found
 
     @property
     def __signature__(self) -> Signature:
         """What notebooks and `help` show."""
-        return importlib.import_module("inspect").signature(self.__wrapped__)  # type: ignore[no-any-return]
+        import inspect
+
+        return inspect.signature(self.__wrapped__)
 
     def __call__(self, *given: object, **named: object) -> Any:
         """Call the function of the interface."""

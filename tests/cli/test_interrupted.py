@@ -75,7 +75,7 @@ def test_ctrl_c_is_heard_before_anything_else_is_imported() -> None:
         capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     ours = {name for name in done.stdout.split() if name.startswith("twill")}
-    assert ours == {"twill", "twill.interruptions"}
+    assert ours == {"twill", "twill.called", "twill.interruptions"}
     assert "typing" not in done.stdout.split()
 
 
