@@ -48,13 +48,20 @@ class Problem(Part):
 
 
 def attention(
-    loop: Loop, sequence: int, tokens: int, heads: int, *, causal: bool = False
+    loop: Loop,
+    sequence: int,
+    tokens: int,
+    heads: int,
+    *,
+    causal: bool = False,
+    window: int | None = None,
 ) -> Problem:
     """Return the problem of a loop over one sequence for tiles of another one of equal length.
 
     `tokens`: the batch is tokens over length, at least 1.
     `causal`: whether each row only sees what is not behind it: half of the FLOP, as in the
-    literature, and for each tile the iterations up to its last row.
+    literature, and for each tile the iterations up to its last row. `window`: how many rows of the
+    other sequence before its own a row sees, and unless causal as many behind it.
 
     Raises
     ------
@@ -63,18 +70,31 @@ def attention(
         iteration do not follow from it.
     """
     _check(sequence=sequence, tokens=tokens, heads=heads)
+    if window is not None:
+        _check(window=window)
     if is_product(loop):
         wrong = f"{loop.name} is a matrix product, which has none; its problem is --size MxNxK"
         raise InputError(wrong, path="sequence")
     rows, step = tile_rows(loop), streamed_rows(loop)
     batch = max(1, tokens // sequence)
     flop = flop_per_iteration(loop) * sequence / step * sequence / rows
-    last = range(rows, sequence + rows, rows)  # behind each tile's last row
-    needed = [-(-min(row, sequence) // step) if causal else -(-sequence // step) for row in last]
+    sees = sequence if window is None else window
+    needed = []
+    for first in range(0, sequence, rows):
+        begin = max(0, first - sees) // step
+        end = min(first + rows + (0 if causal else sees), sequence)
+        needed.append(-(-end // step) - begin)
+    seen = 0.5 if causal else 1.0
+    if window is not None:
+        behind = 0 if causal else window
+        pairs = (
+            min(row + behind, sequence - 1) - max(0, row - window) + 1 for row in range(sequence)
+        )
+        seen = sum(pairs) / sequence**2
     return Problem(
         sizes={"sequence": sequence, "batch": batch, "heads": heads},
         trips=_trips({n: batch * heads * tiles for n, tiles in Counter(needed).items()}),
-        flop=flop * batch * heads / (2 if causal else 1),
+        flop=flop * batch * heads * seen,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,29 @@ def test_causal_tiles_have_the_iterations_up_to_their_last_row(name: str, sequen
     full = attention(loop, sequence, sequence, 2)
     assert (found.tiles, found.flop) == (full.tiles, full.flop / 2)
     assert full.trips == ((max(needed), 2 * len(needed)),)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("sequence", "window"), [(1000, 300), (2048, 128), (512, 4096)])
+def test_tiles_in_a_window_have_the_iterations_that_it_reaches(
+    sequence: int, window: int, causal: bool
+) -> None:
+    """Every pair of rows counted, against blocks of both sequences of 128 rows."""
+    loop = load_schedule("fa3_forward_128x128").loop
+    found = attention(loop, sequence, sequence, 2, causal=causal, window=window)
+    pairs = [
+        (row, column)
+        for row in range(sequence)
+        for column in range(max(0, row - window), sequence)
+        if column <= row + (0 if causal else window)
+    ]
+    blocks = {(row // 128, column // 128) for row, column in pairs}
+    needed = Counter(row for row, _ in blocks)
+    assert sorted(n for n, tiles in found.trips for _ in range(tiles)) == sorted(
+        2 * list(needed.values())
+    )
+    full = attention(loop, sequence, sequence, 2)
+    assert found.flop == pytest.approx(full.flop * len(pairs) / sequence**2)
 
 
 def test_the_longest_tiles_come_first() -> None:

@@ -61,6 +61,13 @@ class BlockOptions:
 
     tokens: Annotated[int, Option(min=1, help="Batch times length of the kernel.")] = 16384
     heads: Annotated[int, Option(min=1, help="Heads of the kernel.")] = 16
+    causal: Annotated[
+        bool, Option("--causal", help="Rows of attention only see what is not behind them.")
+    ] = False
+    window: Annotated[
+        int | None,
+        Option(min=1, help="How many rows before its own, and behind unless causal, a row sees."),
+    ] = None
     persistent: Annotated[
         bool, Option(help="Whether a block of the kernel goes on to its next tile.")
     ] = True
@@ -74,9 +81,6 @@ class KernelOptions(BlockOptions):
         str | None,
         Option(metavar="N,N,...", help="Estimate the whole kernel at these sequence lengths."),
     ] = None
-    causal: Annotated[
-        bool, Option("--causal", help="Rows of attention only see what is not behind them.")
-    ] = False
     size: Annotated[
         str | None,
         Option(metavar="MxNxK,...", help="Estimate the whole kernel for these matrix products."),
@@ -97,7 +101,11 @@ class KernelOptions(BlockOptions):
         loop = schedule.loop
         if self.sequence is not None:
             problems = [
-                attention(loop, length, self.tokens, self.heads, causal=self.causal)
+                attention(
+                    *(loop, length, self.tokens, self.heads),
+                    causal=self.causal,
+                    window=self.window,
+                )
                 for length in parse_sequences(self.sequence)
             ]
         else:

@@ -205,6 +205,8 @@ def _question(
         sequences=() if problem.sequence is None else parse_sequences(problem.sequence),
         tokens=problem.tokens,
         heads=problem.heads,
+        causal=problem.causal,
+        window=problem.window,
         persistent=problem.persistent,
         clock=loaded_clock(problem.clock),
         effort=search.effort.value,

@@ -132,10 +132,11 @@ def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
         raise InputError(f"not Python: {error}", file=file) from None
     functions = dict(_functions(tree))
     calls = [node for node in ast.walk(tree) if _called(node).endswith("warp_specialize")]
-    if len(calls) > 1:
+    alone = _only_role(tree, functions)
+    if len(calls) > 1 or not (calls or alone in functions):
         raise InputError(f"one call of gl.warp_specialize (got {len(calls)})", file=file)
     try:
-        names, asked = [_only_role(tree, functions)], []
+        names, asked = [alone], []
         if calls:
             partitions, *lists = calls[0].args  # type: ignore[attr-defined]  # it is a call
             names = [entry.elts[0].id for entry in partitions.elts]

@@ -51,7 +51,7 @@ class Question:
     sizes : tuple of (int, int, int)
         Rows, columns and depth of each product.
     sequences : tuple of int
-        Sequence lengths of attention, with `tokens` and `heads`.
+        Sequence lengths of attention, with `tokens` and `heads`, `causal` and a `window`.
     persistent : bool
         Whether blocks go on to their next tile.
     clock : float or str, optional
@@ -72,6 +72,8 @@ class Question:
     sequences: tuple[int, ...] = ()
     tokens: int = DEFAULT_TOKENS
     heads: int = DEFAULT_HEADS
+    causal: bool = False
+    window: int | None = None
     persistent: bool = True
     clock: float | str | None = None
     effort: str = "quick"
@@ -92,7 +94,10 @@ class Question:
         if self.sizes:
             return tuple(product(loop, *size) for size in self.sizes)
         every = self.sequences or (DEFAULT_SEQUENCE,)
-        return tuple(attention(loop, one, self.tokens, self.heads) for one in every)
+        return tuple(
+            attention(*(loop, one, self.tokens, self.heads), causal=self.causal, window=self.window)
+            for one in every
+        )
 
 
 @dataclass(frozen=True)
