@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from twill.cli import Json, ScheduleName, command, tell
 from twill.console import progress, say, say_written
-from twill.errors import InputError, RefusedError, short
+from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
@@ -80,9 +80,8 @@ def emit(
     barriers and orders. What has no template is refused by name, and so is a schedule that `twill
     verify` refuses.
     """
-    from twill.emit import emitted
+    from twill import interface
     from twill.frontends.schedules import load_schedule
-    from twill.verification import verify
 
     assert language is Language.gluon
     if checked and output in (None, STANDARD_OUTPUT):
@@ -90,12 +89,7 @@ def emit(
     if as_json and not checked:
         raise InputError("only of use with --check", path="--json")
     schedule = load_schedule(schedule_file)
-    broken = [] if unverified else verify(schedule).violations
-    if broken:
-        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-        wrong = f"breaks a rule of the model (--unverified writes it): {broken[0]}{more}"
-        raise RefusedError(f"{schedule_file} {wrong}")
-    text = emitted(schedule)
+    text = interface.emit(schedule, unverified=unverified)
     if output is None or output == STANDARD_OUTPUT:
         say(text.removesuffix("\n"))
         return

@@ -13,7 +13,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, Schedule
 from twill.console import Report, silent
-from twill.errors import InputError, short
+from twill.errors import InputError, RefusedError, short
 from twill.frontends import load_loop, subtiling
 from twill.frontends.schedules import load_schedule
 from twill.polish import DEFAULT_CONDITIONS, EFFORTS, Polished, programs_of
@@ -169,17 +169,25 @@ def run(schedule: Schedule | Place, *given: Any, **named: Any) -> execute.Run:
     return execute.run(load_schedule(schedule), *given, **named)
 
 
-def emit(schedule: Schedule | Place) -> str:
+def emit(schedule: Schedule | Place, *, unverified: bool = False) -> str:
     """Return a schedule as a Python file with its kernel in Triton's Gluon, as ``twill emit``.
+
+    `unverified`: whether a schedule that breaks a rule is written, too.
 
     Raises
     ------
     RefusedError
-        If something of it has no template.
+        If it breaks a rule, or something of it has no template.
     """
     from twill.emit import emitted
+    from twill.verification import verify as check
 
-    return emitted(load_schedule(schedule))
+    given = load_schedule(schedule)
+    broken = () if unverified else check(given).violations
+    if broken:
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        raise RefusedError(f"{given.name} breaks a rule, and is no kernel: {broken[0]}{more}")
+    return emitted(given)
 
 
 def explain(
