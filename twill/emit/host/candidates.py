@@ -98,7 +98,8 @@ class Candidates:
             if name_of(statement) == "arith.constant":
                 number = constant(statement, self.source.type_of(statement.results[0]).dtype)
                 found |= {int(number)} if isinstance(number, int) and number > 1 else set()
-        return sorted(found, reverse=True)
+        # Those of a division rounded up, less by one than a multiple, are no sizes.
+        return sorted((n for n in found if n <= UNIT or n % UNIT == 0), reverse=True)
 
     def _is_read(self, name: str) -> bool:
         return any(

@@ -25,7 +25,7 @@ from twill.frontends.ttgir.reader import name_of
 MANY = 8  # iterations of a longer run
 BEAM = 4  # sets of arguments that are changed further
 ROUNDS = 2
-MOST_WORK = 6000  # iterations of programs of which all is tried
+MOST_WORK = 4000  # iterations of programs of which all is tried
 MOST_PROGRAMS = 128
 FAR = 20  # iterations for which trips are right, too, and no two programs write the same
 NEVER = 1000  # what a loop that does not run counts as, in iterations apart

@@ -266,7 +266,7 @@ class Trial:
             if mask is not None:
                 places, mask = np.broadcast_arrays(places, mask)
                 places = places[mask.astype(bool)]
-            self.written.setdefault(pointer.argument, []).append(np.unique(places))
+            self.written.setdefault(pointer.argument, []).append(places)
 
     def _name(self, value: SSAValue) -> str:
         assert isinstance(value, BlockArgument)
@@ -328,7 +328,10 @@ def conflict(runs: Sequence[Trial]) -> bool:
             if (meet.all(axis=2) & (owner[:, None] != owner[None])).any():
                 return True
         else:
-            own = [np.unique(np.concatenate(places)) for places in written if places]
-            if len(np.unique(np.concatenate(own))) < sum(map(len, own)):
-                return True
+            owner = np.full(1 + max(run.reach[name][0] for run in runs if name in run.reach), -1)
+            for number, places in enumerate(written):
+                for place in places:
+                    if not np.isin(owner[place], (-1, number)).all():
+                        return True
+                    owner[place] = number
     return False
