@@ -67,6 +67,11 @@ def test_a_window_of_scores_is_narrower_than_the_rows() -> None:
         (Size(64, 9), "64 * -(-iterations // 9)", (64, 64)),
         (Size(64, more=-80, least=16), "max(64 * iterations - 80, 16)", (16, 112)),
         (Size(1, most=2), "min(iterations, 2)", (1, 2)),
+        (
+            Size(64, more=-80, even=16),
+            "64 * iterations - 80 + 16 * (iterations % 2 == 0)",
+            (-16, 112),
+        ),
         (Size(1, later=2), "iterations + 2 * (iterations > 1)", (1, 5)),
         (Size(more=512), "512", (512, 512)),
     ],

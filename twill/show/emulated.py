@@ -6,7 +6,7 @@ from typing import Any
 
 from twill.console import say
 from twill.formats import plural
-from twill.sim.emulator import LARGEST_ERROR, Emulation, Run
+from twill.sim.emulator import LARGEST_ERROR, LARGEST_UNLIKE, Emulation, Run
 from twill.tables import Column, Table
 
 
@@ -58,7 +58,9 @@ def print_emulation(found: Emulation) -> None:
         why = str(run.fault) if run.fault is not None else "an output is not what it should be"
         say(f"{plural(run.iterations, 'iteration')}{late}: {why}")
     passed = len(found.runs) - len(wrong)
-    say(f"{passed} of {plural(len(found.runs), 'run')} passed; errors up to {LARGEST_ERROR:.0e}")
+    say(
+        f"{passed} of {plural(len(found.runs), 'run')} passed; errors up to {LARGEST_ERROR:.0e}, {LARGEST_UNLIKE:.0e}"
+    )
 
 
 def _scientific(number: float) -> str:

@@ -119,6 +119,7 @@ class Candidates:
             if n > UNIT:
                 half = n // 2 // UNIT * UNIT or UNIT
                 found += [Size(n, more=-UNIT), Size(n, more=-half), Size(n, more=UNIT)]
+                found += [Size(n, more=-n - k, least=UNIT, even=k) for k in (UNIT, half)]
                 found += [Size(n, more=-n - k, least=UNIT) for k in (UNIT, half, 0)]
                 found += [Size(more=n), Size(more=n + UNIT)]
         return found

@@ -12,7 +12,10 @@ UNIT = 16  # of numbers that bound tiles: what is copied in parts of 16 bytes ne
 
 @dataclass(frozen=True)
 class Size:
-    """``each`` for every ``of`` iterations, and ``more``; ``later`` too but for one iteration."""
+    """``each`` for every ``of`` iterations, and ``more``.
+
+    ``later`` is added but for one iteration, ``even`` for even numbers of them.
+    """
 
     each: int = 0
     of: int = 1
@@ -20,10 +23,12 @@ class Size:
     least: int | None = None
     most: int | None = None
     later: int = 0
+    even: int = 0
 
     def __call__(self, iterations: int) -> int:
         """Return the number for so many iterations."""
-        number = self.each * -(-iterations // self.of) + self.more + self.later * (iterations > 1)
+        number = self.each * -(-iterations // self.of) + self.more
+        number += self.later * (iterations > 1) + self.even * (iterations % 2 == 0)
         number = number if self.least is None else max(number, self.least)
         return number if self.most is None else min(number, self.most)
 
@@ -36,8 +41,9 @@ class Size:
         text = rounds if self.each == 1 else f"{self.each} * {rounds}"
         if self.more:
             text += f" {'+' if self.more > 0 else '-'} {abs(self.more)}"
-        if self.later:
-            text += f" + {self.later} * (iterations > 1)"
+        for number, when in ((self.later, "> 1"), (self.even, "% 2 == 0")):
+            if number:
+                text += f" + {f'{number} * ' * (number != 1)}(iterations {when})"
         if self.least is not None:
             text = f"max({text}, {self.least})"
         return text if self.most is None else f"min({text}, {self.most})"
@@ -45,7 +51,7 @@ class Size:
     @property
     def aligned(self) -> bool:
         """Whether it is always a multiple of 16."""
-        parts = (self.each, self.more, self.later, self.least or 0, self.most or 0)
+        parts = (self.each, self.more, self.later, self.even, self.least or 0, self.most or 0)
         return not any(part % UNIT for part in parts)
 
 

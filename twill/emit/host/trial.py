@@ -302,9 +302,9 @@ def seen(statement: Statement, operands: list[Any], result: Any) -> list[str]:
         first, second = operands
         return ["first"] * bool(np.any(first < second)) + ["second"] * bool(np.any(first > second))
     if name in ("arith.divsi", "arith.remsi"):
-        rest = np.any(operands[0] % operands[1] != 0)
-        whole = np.any(np.abs(operands[0]) >= operands[1])
-        return ["rest" if rest else "none"] + ["whole"] * bool(whole)
+        rest, whole = operands[0] % operands[1] != 0, np.abs(operands[0]) >= operands[1]
+        kinds = {"rest": rest, "whole": whole, "multiple": whole & ~rest}
+        return [kind for kind, happens in kinds.items() if np.any(happens)]
     return []
 
 
