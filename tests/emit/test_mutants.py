@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.emit.mutants import Judge, mutants
-from tests.emit.test_emit import written
+from tests.emit.mutants import Judge, arithmetic_mutants, judged, mutants
+from tests.emit.test_emit import GALLERY, written
+from twill.errors import RefusedError
 
 IMPLIED = {
     "gemm_blackwell": [
@@ -37,6 +39,36 @@ def test_what_survives_is_implied_by_another_line(name: str, tmp_path: Path) -> 
     survived = [m for m in mutants(judge.text) if judge.judge(m).run is None]
     found = sorted((mutant.kind, mutant.was.partition(".index(")[0]) for mutant in survived)
     assert found == sorted(IMPLIED[name])
+
+
+def test_changes_of_the_arithmetic_are_noticed(tmp_path: Path) -> None:
+    file = written("gemm_two_tiles_hopper", tmp_path)
+    found = judged([file], arithmetic=True, limit=5, seed=1, folder=tmp_path)
+    assert len(found) == 5
+    assert [one.mutant for _, one in found if one.run is None] == []
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_a_kernel_without_its_window_is_noticed(tmp_path: Path) -> None:
+    judge = Judge(written("window_sinks.sm90", tmp_path), tmp_path, arithmetic=True)
+    every = list(arithmetic_mutants(judge.text))
+    mask = next(m for m in every if m.was == "cols[None, :] + window -> (cols[None, :])")
+    bound = next(m for m in every if m.was == "row - window -> (row)")
+    assert [m for m in (mask, bound) if judge.judge(m).run is None] == []
+
+
+@pytest.mark.slow
+def test_of_200_changes_of_the_gallerys_arithmetic_19_of_20_are_noticed(tmp_path: Path) -> None:
+    """The others are of the first round, when sums are zero, or of a running maximum."""
+    files = []
+    for file in sorted(GALLERY.glob("*.mlir")):
+        with suppress(RefusedError):  # what cannot be emitted has no mutants
+            files.append(written(file.stem, tmp_path))
+    found = judged(files, arithmetic=True, limit=200, seed=0, folder=tmp_path)
+    survived = [(name, one.mutant) for name, one in found if one.run is None]
+    assert len(found) == 200
+    assert len(survived) <= 10, survived
 
 
 def test_no_mutant_is_the_kernel_and_no_two_are_the_same(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class Emulated(Document):
     host: str
     passed: bool
     limit: float
+    limit_alike: float
     runs: tuple[EmulatedRun, ...]
 
 

@@ -17,6 +17,7 @@ def emulation_data(found: Emulation) -> dict[str, Any]:
         "host": found.host,
         "passed": found.passed,
         "limit": LARGEST_ERROR,
+        "limit_alike": LARGEST_UNLIKE,
         "runs": [
             {
                 "iterations": run.iterations,
@@ -58,9 +59,8 @@ def print_emulation(found: Emulation) -> None:
         why = str(run.fault) if run.fault is not None else "an output is not what it should be"
         say(f"{plural(run.iterations, 'iteration')}{late}: {why}")
     passed = len(found.runs) - len(wrong)
-    say(
-        f"{passed} of {plural(len(found.runs), 'run')} passed; errors up to {LARGEST_ERROR:.0e}, {LARGEST_UNLIKE:.0e}"
-    )
+    limits = f"errors up to {LARGEST_ERROR:.0e}, in its own types {LARGEST_UNLIKE:.0e}"
+    say(f"{passed} of {plural(len(found.runs), 'run')} passed; {limits}")
 
 
 def _scientific(number: float) -> str:
