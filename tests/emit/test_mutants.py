@@ -41,6 +41,8 @@ def test_what_survives_is_implied_by_another_line(name: str, tmp_path: Path) -> 
     assert found == sorted(IMPLIED[name])
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_changes_of_the_arithmetic_are_noticed(tmp_path: Path) -> None:
     file = written("gemm_two_tiles_hopper", tmp_path)
     found = judged([file], arithmetic=True, limit=5, seed=1, folder=tmp_path)
