@@ -80,7 +80,7 @@ def emit(
     barriers and orders. What has no template is refused by name, and so is a schedule that `twill
     verify` refuses.
     """
-    from twill import interface
+    from twill.interface import emit as written
     from twill.frontends.schedules import load_schedule
 
     assert language is Language.gluon
@@ -89,7 +89,7 @@ def emit(
     if as_json and not checked:
         raise InputError("only of use with --check", path="--json")
     schedule = load_schedule(schedule_file)
-    text = interface.emit(schedule, unverified=unverified)
+    text = written(schedule, unverified=unverified)
     if output is None or output == STANDARD_OUTPUT:
         say(text.removesuffix("\n"))
         return
