@@ -80,8 +80,8 @@ def emit(
     barriers and orders. What has no template is refused by name, and so is a schedule that `twill
     verify` refuses.
     """
-    from twill.interface import emit as written
     from twill.frontends.schedules import load_schedule
+    from twill.interface import emit as written
 
     assert language is Language.gluon
     if checked and output in (None, STANDARD_OUTPUT):
