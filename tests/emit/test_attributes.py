@@ -187,7 +187,6 @@ def test_what_an_attribute_says_is_in_the_kernel(operation: str, key: str) -> No
     [
         (POINTER, LOADED, r"\1 <{cache = 9 : i32, ", "cache = 9"),
         (POINTER, "inputPrecision = 0", "inputPrecision = 2", ""),
-        ("linear_attention_hopper", "predicate = 5", "predicate = 7", "predicate 7"),
     ],
 )
 def test_a_value_that_means_something_else_is_refused(

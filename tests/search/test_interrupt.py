@@ -238,6 +238,10 @@ def main():
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         print(len(multiprocessing.active_children()))
+    try:
+        time.sleep(1)  # workers may have ended before the second one comes
+    except KeyboardInterrupt:
+        pass
 
 if __name__ == "__main__":
     main()
