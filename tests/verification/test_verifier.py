@@ -239,6 +239,20 @@ def test_a_transfer_costs_time_and_needs_a_place() -> None:
     assert homeless == ["storage: a staged in smem has no slots"]
 
 
+def test_a_copy_is_got_before_it_is_read() -> None:
+    """The wait in front of it would be for nothing: the reader has the copy of the round before."""
+    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU", 2)], [edge("a", "b")])
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    machine = small_machine(hop=1, smem=4096)
+    schedule = hand_made(loop, machine, 6, {"a": 0, "b": 5}, {"a": "left", "b": "right"}, groups)
+
+    def late(data: Data) -> None:
+        (body,) = [p["body"] for p in data["programs"] if p["group"] == "right"]
+        body.sort(key=lambda instruction: instruction["do"] == "get")
+
+    assert "programs: b is issued before right gets a for it" in broken(schedule, late)
+
+
 def test_a_recurrence_claimed_too_long_is_noticed() -> None:
     loop = small_loop([op("a", "ALU", 3), op("b", "TC", 1)], [edge("a", "b"), edge("b", "a", 1)])
     schedule = static_schedule(loop, small_machine())

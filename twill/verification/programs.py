@@ -96,6 +96,22 @@ def _copies(placed: Placed) -> Iterator[str]:
     for value in sorted({value for value, _, _ in read}):
         if puts[value] != 1:
             yield f"{value}, which another group reads, is put {puts[value]} times"
+    for program in placed.schedule.programs:
+        yield from _late(program)
+
+
+def _late(program: Program) -> Iterator[str]:
+    """A group gets a copy before it issues the operation that reads it."""
+    begun: dict[str, int] = {}
+    for position, instruction in enumerate(program.body):
+        for part in issues_of(instruction):
+            time = part.stage * len(program.body) + position
+            begun[part.operation] = min(time, begun.get(part.operation, time))
+    for position, i in enumerate(program.body):
+        if isinstance(i, Get) and i.reader in begun:
+            behind = (i.stage - i.distance) * len(program.body) + position
+            if behind > begun[i.reader]:
+                yield f"{i.reader} is issued before {program.group} gets {i.value} for it"
 
 
 def _arrivals(schedule: Schedule, barrier: Barrier) -> Iterator[str]:
