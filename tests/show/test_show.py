@@ -381,7 +381,7 @@ class FakeDoor(ModuleType):
 
     @staticmethod
     def dump_kernel(
-        spec: str, settings: dict[str, str], *, architecture: int, num_warps: int
+        spec: str, settings: dict[str, str], architecture: int, num_warps: int, _like: object
     ) -> str:
         return f"// {spec} {sorted(settings.items())} sm_{architecture} {num_warps}\n"
 
@@ -404,9 +404,9 @@ def test_dump_writes_a_file_named_after_kernel_and_architecture(door: Path) -> N
 
 def test_dump_to_a_file_and_to_stdout(door: Path) -> None:
     assert call("loop", "dump", "k.py:f", "--sm", "100", "-o", "x.mlir").exit_code == 0
-    assert (door / "x.mlir").read_text() == "// k.py:f [] sm_100 4\n"
+    assert (door / "x.mlir").read_text() == "// k.py:f [] sm_100 None\n"
     done = call("loop", "dump", "k.py:f", "--sm", "100", "-o", "-")
-    assert done.stdout == "// k.py:f [] sm_100 4\n"
+    assert done.stdout == "// k.py:f [] sm_100 None\n"
     assert list(door.iterdir()) == [door / "x.mlir"]
 
 

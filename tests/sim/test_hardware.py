@@ -260,7 +260,7 @@ def test_interference_without_effect_is_refused(
     figure = '{ value = 1.5, unit = "cycles a cycle", source = "FV: a test" }'
     file = tmp_path / "machine.toml"
     file.write_text(
-        'schema = "twill.machine"\nschema_version = 1\nname = "other"\n'
+        'schema = "twill.machine"\nschema_version = 2\nname = "other"\n'
         'extends = "hopper_h100"\n'
         f'[[interference]]\nunit = "{unit}"\nbeside = "{beside}"\n{what} = {figure}\n'
     )
