@@ -6,8 +6,9 @@ of transfer and product in turn; it compares what the kernel writes with the fil
 
 What is emulated is one block at a time: partitions, mbarriers, TMA, cp.async, wgmma, tcgen05,
 shared and tensor memory, and the rules of `twill.sim.emulator.accesses`. Types are those of
-Triton's front end: layouts of operands, variables of loops, handles of products, constants. Threads,
-registers and time are not emulated; nor are clusters of blocks, and races in global memory.
+Triton's front end: layouts of operands, variables of loops, handles of products, constants.
+Threads, registers and time are not emulated; nor are clusters of blocks, and races in global
+memory.
 """
 
 from __future__ import annotations

@@ -150,8 +150,8 @@ def test_five_hundred_tight_loops_by_enumeration(capsys: pytest.CaptureFixture[s
 
 
 def test_a_slot_is_not_taken_twice_because_others_see_its_release_late() -> None:
-    # `a`, and `b`, which updates it in place, live in one slot for the whole interval; the loads, on
-    # another group, learn of each release a hop later. That slot and one for `load` do.
+    # `a`, and `b`, which updates it in place, live in one slot for the whole interval; the loads,
+    # on another group, learn of each release a hop later. That slot and one for `load` do.
     operations = [
         op("a", "ALU", 4, memory="smem"),
         op("b", "BUS", memory="smem"),

@@ -116,8 +116,8 @@ class Choice:
             nearest = self._trips(best[0]).apart
             best = [one for one in best if self._trips(one).apart == nearest]
         best = sorted(best, key=lambda one: self._whole(one).rank)
-        for values in (others, bounds, others):
-            best = self._better(best, values, self._whole)
+        for some in (others, bounds, others):
+            best = self._better(best, some, self._whole)
         found = best[0]
         for axis in "210":  # the last resort: fewer programs
             if self._whole(found).faults:
@@ -151,7 +151,7 @@ class Choice:
     def _matters(self, name: str, found: Found) -> bool:
         """Whether a value has to do with what is wrong, or does not happen."""
         known = f"program_id {name}" if name.isdigit() else name
-        missing = [s.results[0] for s, _ in self.missing(found)]
+        missing: list[SSAValue] = [s.results[0] for s, _ in self.missing(found)]
         if found.faults:
             stores = [s for s in self.integers.statements if name_of(s) in STORES]
             missing = [value for s in stores for value in s.operands]
