@@ -96,10 +96,10 @@ def measured(
     if not torch.cuda.is_available():
         raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
     try:
-        module = _module(path, "CONFIG", "check", "bench", "make_arguments")
-        other = module if arguments is None else _module(arguments, "make_arguments")
-        make = partial(other.make_arguments, **given or {})
-        module.make_arguments = make  # type: ignore[attr-defined]
+        module = _module(path, "CONFIG", "check", "bench")
+        if given or arguments is not None:
+            make = _module(arguments or path, "make_arguments").make_arguments
+            module.make_arguments = partial(make, **given or {})  # type: ignore[attr-defined]
         least = int(module.CONFIG.least_iterations)
         counts = iterations or [n for n in TRIPS if n >= least]
         trips = tuple(_timed(module, count) for count in counts)

@@ -72,6 +72,7 @@ PACKAGES: dict[str, tuple[str | Callable[[], object], str]] = {
     "simpleeval": ("simpleeval", "formulas of machine files"),
     "platformdirs": ("platformdirs", "the folder of answers known from before"),
     "jinja2": ("jinja2", "reports"),
+    "tomlkit": ("tomlkit", "machine files of earlier versions, brought up with their comments"),
 }
 # By package: the extra that has it, and what it is needed for.
 EXTRAS = {
