@@ -12,7 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+)
 from xdsl.ir import Block, Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
@@ -303,10 +309,15 @@ class Contiguity:
 def _constant(value: object, shape: Counts) -> Fact | None:
     """Return what is known of a number, or of a tile of the same one."""
     if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
-        value = next(iter(value.get_attrs()))
-    if not isinstance(value, IntegerAttr):
+        kind = value.get_element_type()
+        if not isinstance(kind, IntegerType):
+            return None
+        first = value.data.data[: kind.compile_time_size]  # of many elements, all alike
+        number = int(kind.unpack(first, 1)[0])
+    elif isinstance(value, IntegerAttr):
+        number = int(value.value.data)
+    else:
         return None
-    number = int(value.value.data)
     return _splat(Fact((1,), (_power(number),), (1,), number), shape or (1,))
 
 
