@@ -15,7 +15,7 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import count, islice
@@ -141,7 +141,7 @@ def main(count: int, seed: int, wanted: str = "") -> int:
     outcomes: list[Outcome] = []
     with ProcessPoolExecutor(2) as pool:
         tasks = [pool.submit(of_one, n, m, each, seed) for n, m in names.items()]
-        for task in tasks:
+        for task in as_completed(tasks):
             for found in task.result():
                 outcomes.append(found)
                 print(json.dumps(asdict(found)), flush=True)
