@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tests.emit.arithmetic import changes
 from twill.console import progress, say
 from twill.errors import InputError
@@ -303,7 +305,8 @@ def judged(
         every = [every[number] for number in chosen]
     judges: dict[Path, Judge] = {}
     verdicts = []
-    with progress("mutants") as report:
+    # As on the device, what is too large is infinite.
+    with progress("mutants") as report, np.errstate(all="ignore"):
         for number, (file, mutant) in enumerate(every):
             report(f"{number + 1} of {len(every)}, {file.stem}, {mutant.kind}, line {mutant.line}")
             if file not in judges:
