@@ -78,19 +78,20 @@ def programs(loop: twill.Loop, machine: twill.Machine, seed: int) -> Iterator[tu
         with suppress(TwillError):
             yield naive.__name__, naive(loop, machine)
     assert given.initiation_interval is not None
-    walked = Programs(given)
-    moves = Moves(walked, Random(seed))
-    candidate = walked.candidate(given.initiation_interval, given.start)
+    walked, random = Programs(given), Random(seed)
+    moves = Moves(walked, random)
+    here = walked.candidate(given.initiation_interval, given.start)
     for number in count():
         schedule = None
-        for _ in range(TRIED):
-            for _ in range(APART):
+        for _ in range(TRIED):  # each time from the last program that both judges took
+            candidate = here
+            for _ in range(random.randint(1, APART)):
                 candidate = moves.propose(candidate) or candidate
             with suppress(TwillError):
                 found = prepared(walked.schedule(candidate))
                 if twill.verify(found).valid:
                     twill.sim.run(found, iterations=ITERATIONS)
-                    schedule = found
+                    schedule, here = found, candidate
                     break
         if schedule is None:
             return
