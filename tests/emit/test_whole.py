@@ -95,6 +95,16 @@ def test_a_kernel_that_exceeds_shared_memory_is_refused_with_its_bytes() -> None
         emitted(larger(solved("gemm_two_tiles_hopper"), "b", 10))
 
 
+def test_what_threads_exchange_to_store_a_tile_by_pointers_is_counted() -> None:
+    """Slots of 16 and 32 KiB fit without it; Triton 3.9 then takes 245,932 bytes in all."""
+    loop = load_loop("gemm_pointers_blackwell")
+    assert loop.source is not None
+    assert loop.source.shared_bytes == 128 * 256 * 2
+    given = larger(larger(solved("gemm_pointers_blackwell"), "a", 4), "b", 5)
+    with pytest.raises(RefusedError, match="65536 for what follows it"):
+        emitted(given)
+
+
 def test_tensor_memory_without_addresses_is_allocated_apart() -> None:
     loop, machine = load_loop("attention_forward_blackwell"), "blackwell_b200"
     schedule = baselines.multi_warp(loop, twill.Machine.named(machine))

@@ -17,6 +17,7 @@ from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement, loops
 from twill.emit.written import Room, begun
 from twill.errors import RefusedError
+from twill.frontends.ttgir.around import exchanged_bytes
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 
@@ -45,7 +46,8 @@ class Epilogue(Plans):
         """Return the bytes that are taken beside the tiles that are stored."""
         apart = [v for v in self.plan.moved if v not in self.staged]
         moved = sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart)
-        return self.memories.bytes_taken() + moved + self.room.size
+        exchanged = exchanged_bytes(self.statements, self.source.type_of)
+        return self.memories.bytes_taken() + moved + exchanged + self.room.size
 
     def _split(self) -> int:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
@@ -283,6 +285,7 @@ def _check_room(memories: Memories, used: int, tiles: int) -> None:
     if used + tiles > memories.available:
         raise RefusedError(
             f"{memories.schedule.name}: the kernel takes {used + tiles} bytes of shared memory "
-            f"({memories.bytes_taken()} for the loop, {tiles} for tiles that are stored), and has "
+            f"({memories.bytes_taken()} for the loop, {used + tiles - memories.bytes_taken()} for "
+            f"what follows it), and has "
             f"{memories.available}; fewer slots leave more"
         )

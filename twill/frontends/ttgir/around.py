@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
-from twill.frontends.ttgir.reader import Dump, name_of
+from twill.frontends.ttgir.reader import Dump, attribute, name_of
+from twill.frontends.types import Type
 
 STORES = ("tt.descriptor_store", "tt.descriptor_reduce")
+BY_POINTERS = ("tt.store", "tt.atomic_rmw")
 FEWEST_COLUMNS = 32
 """Columns of the smallest part of a tile of tensor memory that is stored by itself."""
 TileKind = tuple[tuple[int, ...], str]
@@ -49,7 +51,30 @@ def shared_bytes(dump: Dump, loop: Operation) -> int:
             left = [r for r in statement.results if dump.type_of(r).kind == "tensor"]
             total += sum(_bytes(_kind(dump, r)) for r in left if list(r.uses))
     total += sum(_parked(dump, s) for s in statements[place + 1 :] if name_of(s) == "scf.for")
-    return total
+    return total + exchanged_bytes(statements[place + 1 :], dump.type_of)
+
+
+def exchanged_bytes(after: Iterable[Operation], type_of: Callable[[SSAValue], Type]) -> int:
+    """Return the bytes of the buffer in which threads exchange a tile to store it by pointers.
+
+    Triton takes one for each change of the layout, at most as large as the tile; it takes one
+    after the other. What TMA stores is not exchanged.
+
+    Parameters
+    ----------
+    after : iterable of Operation
+        The statements after the loop.
+    type_of : callable
+        The type of a value.
+    """
+    found = [0]
+    for store in (inner for s in after for inner in s.walk() if name_of(inner) in BY_POINTERS):
+        made = store.operands[1].owner
+        if isinstance(made, Operation) and name_of(made) == "ttg.convert_layout":
+            kind = type_of(made.operands[0])
+            if kind.shape and str(attribute(made, "sched.trivial")) != "true":
+                found.append(_bytes((kind.shape, kind.dtype)))
+    return max(found)
 
 
 def _parked(dump: Dump, loop: Operation) -> int:
