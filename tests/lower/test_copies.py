@@ -102,6 +102,7 @@ def test_one_copy_for_two_distances_is_not_valid() -> None:
     assert {str(v) for v in twill.verify(one_name_for_both()).violations} == {
         "programs: the copy of a that b reads at distance 0 has 2 gets, needs 1",
         "programs: the copy of a that b reads at distance 1 has 0 gets, needs 1",
+        "programs: b is issued before right gets a for it",
         "storage: a for b at distance 0 in registers of right has slots 2 times",
         "storage: a for b at distance 1 in registers of right has no slots",
     }
