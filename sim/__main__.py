@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from twill.interruptions import hear
+from twill.base.interruptions import hear
 
 hear()
 
 
 def main() -> None:
     """Run the command that the words of the command line name."""
+    from twill.base.console import run_app
     from twill.cli.main import simulator
-    from twill.console import run_app
 
     run_app(simulator)
 

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from twill.artifacts.base import Artifact
 from twill.artifacts.schedule import Schedule
-from twill.figures import COLOURS, Span, bars_svg
-from twill.formats import count, percent
+from twill.base.figures import COLOURS, Span, bars_svg
+from twill.base.formats import count, percent
+from twill.base.tables import Column, Table
 from twill.sim.analysis import (
     Batches,
     SteadyState,
@@ -35,7 +36,6 @@ from twill.sim.engine import (
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.warps import ISSUE
-from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
     from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
-    from twill.errors import InputError, RefusedError, TwillError
+    from twill.base.errors import InputError, RefusedError, TwillError
     from twill.frontends import load_loop
     from twill.frontends.builder import LoopBuilder
     from twill.frontends.schedules import load_schedule
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from twill.verification import Verdict
 
 _HOMES = {
-    "InputError": "twill.errors",
+    "InputError": "twill.base.errors",
     "Loop": "twill.artifacts.loop",
     "LoopBuilder": "twill.frontends.builder",
     "Machine": "twill.artifacts.machine",
-    "RefusedError": "twill.errors",
+    "RefusedError": "twill.base.errors",
     "Schedule": "twill.artifacts.schedule",
-    "TwillError": "twill.errors",
+    "TwillError": "twill.base.errors",
     "Verdict": "twill.verification",
     "annotate": "twill.interface",
     "compare": "twill.interface",

@@ -1,6 +1,6 @@
 """``twill``, and ``python -m twill``: Ctrl-C ends it without a traceback from here on."""
 
-from twill.interruptions import hear
+from twill.base.interruptions import hear
 
 hear()
 

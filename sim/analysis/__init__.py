@@ -11,7 +11,7 @@ from fractions import Fraction
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 
 LEAST_ITERATIONS = 8
 LONGEST_PERIOD = 64

@@ -20,7 +20,7 @@ from twill.artifacts.program import (
     references,
 )
 from twill.artifacts.schedule import Group, Schedule
-from twill.errors import TwillError
+from twill.base.errors import TwillError
 from twill.sim.analysis.rings import Changed, deeper, rings
 
 WORTH = 0.001  # relative gain below which a change is not worth a line

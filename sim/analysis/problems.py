@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop, Operation
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.sim.analysis import FLOP_OF_ONE_PRODUCT, flop_per_iteration
 
 MOST = 1 << 24

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from twill.artifacts.program import Program, Storage, Wait
 from twill.artifacts.schedule import Schedule
-from twill.errors import RefusedError
-from twill.formats import plural
+from twill.base.errors import RefusedError
+from twill.base.formats import plural
 from twill.sim.engine import Mechanism
 
 UNITS = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}

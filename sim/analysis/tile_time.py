@@ -16,7 +16,7 @@ from typing import Any
 from twill.artifacts.loop import Cost, Loop, Operation, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.analysis import steady_state
 from twill.sim.analysis.problems import accumulators
 from twill.sim.engine import Conditions

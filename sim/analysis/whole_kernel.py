@@ -13,7 +13,7 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.sim.analysis import clock_of, flop, flop_per_iteration
 from twill.sim.analysis.problems import (
     Problem,

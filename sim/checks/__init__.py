@@ -12,7 +12,7 @@ from pydantic import NonNegativeInt
 
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.occupancy import Occupancy
 from twill.sim.checks.occupied import Occupied

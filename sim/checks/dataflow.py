@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twill.artifacts.loop import Axes, Dependence, Loop, Operation, Tile
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.checks.tiles import (
     TYPES,
     Array,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twill.artifacts.loop import Axes, ElementType, Loop, Operation, Tile
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]

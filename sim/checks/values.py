@@ -18,7 +18,7 @@ from pydantic import NonNegativeInt
 
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.checks.dataflow import NOTHING, Dataflow, Expressions
 from twill.sim.checks.tiles import TOLERANCE, Array, Inputs, Kernel
 from twill.sim.engine.events import Access, Handlers, ReadBegins, ReadEnds, WriteBegins, WriteEnds

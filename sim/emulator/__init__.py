@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from twill.errors import InputError, TwillError
+from twill.base.errors import InputError, TwillError
 from twill.sim.emulator import pytorch
 from twill.sim.emulator.faults import FaultError, Place
 from twill.sim.emulator.hosts import load, source_of, stand_ins

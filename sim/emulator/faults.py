@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
-from twill.errors import TwillError
+from twill.base.errors import TwillError
 
 OWN = str(Path(__file__).parent)
 

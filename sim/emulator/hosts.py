@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from twill.errors import InputError
-from twill.files import read_bytes
+from twill.base.errors import InputError
+from twill.base.files import read_bytes
 from twill.sim.emulator import (
     barriers,
     float2,

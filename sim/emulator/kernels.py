@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.emulator.language import BUILTINS, OFFERED, Constexpr, Pointer
 from twill.sim.emulator.machine import Machine, running
 from twill.sim.emulator.pytorch import array_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.emulator.layouts import Layout, reduced
 from twill.sim.emulator.machine import running
 from twill.sim.emulator.values import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.emulator.barriers import Barrier
 from twill.sim.emulator.language import Pointer
 from twill.sim.emulator.machine import machine

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeVar, get_args
 
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 
 WarpScheduler = Literal["oldest", "round-robin"]
 # What can be switched off, to see what it costs.

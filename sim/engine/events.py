@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 
 Stall = Literal[
     "barrier", "completion", "scoreboard", "pipe", "issue slot", "synchronisation", "queue"

@@ -15,8 +15,8 @@ from typing import Self
 from twill.artifacts.hardware import Level
 from twill.artifacts.loop import MOST_CYCLES
 from twill.artifacts.machine import Machine
-from twill.errors import InputError, short
-from twill.files import read_bytes
+from twill.base.errors import InputError, short
+from twill.base.files import read_bytes
 from twill.sim.engine import latency_texts
 from twill.sim.engine.work import Work
 

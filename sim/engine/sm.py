@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from twill.artifacts.program import Program
 from twill.artifacts.schedule import Group, Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.engine import Conditions
 from twill.sim.engine.barriers import Barriers, deadlock
 from twill.sim.engine.clock import Clock

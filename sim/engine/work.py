@@ -10,7 +10,7 @@ from twill.artifacts.loop import Cost, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.memoization import by_identity
 from twill.artifacts.program import Issue
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.sim.engine import Mechanism
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from twill.console import paragraph, say
-from twill.formats import (
+from twill.base.console import paragraph, say
+from twill.base.formats import (
     count,
     cycles,
     megahertz,
@@ -18,13 +18,13 @@ from twill.formats import (
     teraflops,
     yes,
 )
+from twill.base.tables import Column, Table
 from twill.sim.analysis.advice import WORTH, Advice
 from twill.sim.analysis.profile import Critical, Link, Profile, Spent, links
 from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.checks import Checks
 from twill.sim.checks.values import Numbers
 from twill.sim.execute import Run
-from twill.tables import Column, Table
 
 LEAST_SHARE = 0.005
 MOST_LINKS = 14

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twill.console import paragraph
-from twill.formats import cycles
+from twill.base.console import paragraph
+from twill.base.formats import cycles
 from twill.sim.promise import Kept
 
 

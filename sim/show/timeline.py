@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError, short
-from twill.figures import COLOURS, HATCHES, legend, new_figure, save
-from twill.files import check_target
+from twill.base.errors import InputError, short
+from twill.base.figures import COLOURS, HATCHES, legend, new_figure, save
+from twill.base.files import check_target
 from twill.sim.engine.record import Instance, Recording, Span, Use, in_time
 
 if TYPE_CHECKING:

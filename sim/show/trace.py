@@ -16,7 +16,7 @@ from typing import Any
 
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
-from twill.formats import plural
+from twill.base.formats import plural
 from twill.sim.engine.events import Waited
 from twill.sim.engine.record import Lifetime, Recording
 from twill.sim.engine.slots import copy_for

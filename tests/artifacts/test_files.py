@@ -17,10 +17,10 @@ import twill
 from tests.support.commands import in_process
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
-from twill.errors import InputError
-from twill.files import check_target, inside, make_folder, write_whole
+from twill.base.errors import InputError
+from twill.base.files import check_target, inside, make_folder, write_whole
+from twill.base.names import file_name
 from twill.frontends.schedules import load_schedule
-from twill.names import file_name
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.show.timeline import draw_timeline

@@ -15,9 +15,9 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from twill.artifacts.machine import Machine
-from twill.errors import InputError
+from twill.base.errors import InputError
+from twill.base.names import MOST_NAME, cell, elided, one_line, visible, wrong
 from twill.frontends.builder import LoopBuilder
-from twill.names import MOST_NAME, cell, elided, one_line, visible, wrong
 from twill.search.scheduler import schedule as static_schedule
 
 SIM = ("python", "-m", "twill.sim")

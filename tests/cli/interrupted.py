@@ -42,7 +42,7 @@ FOUND = "found a schedule at"
 COUNTS = {"once": 50, "worker": 20, "twice": 20, "group": 20}
 TOLD = """
 import contextlib, sys, time
-from twill.interruptions import hear
+from twill.base.interruptions import hear
 hear()
 
 def told(message):

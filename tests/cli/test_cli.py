@@ -19,7 +19,7 @@ from rich.text import Text
 import twill
 from tests.support.commands import SIM, TWILL
 from tests.support.commands import in_process as call
-from twill import console
+from twill.base import console
 from twill.cli.main import app
 
 PROCESS = [sys.executable, "-m", "twill"]

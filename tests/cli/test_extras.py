@@ -16,8 +16,8 @@ import pytest
 
 from tests.studies.test_sweep import AXES, Told, lines, rows_in, sweep
 from tests.support.programs import ring
-from twill.errors import InputError
-from twill.executors import cluster
+from twill.base.errors import InputError
+from twill.base.executors import cluster
 from twill.studies.sweep import run_sweep
 from twill.studies.sweep.table import csv_text, write_tables
 

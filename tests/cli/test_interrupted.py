@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -18,9 +19,9 @@ from tests.cli.interrupted import COUNTS, campaign
 from tests.support.commands import in_process
 from tests.support.dying import deadly, square
 from tests.support.small import random_loop
-from twill import executors, interruptions
+from twill.base import executors, interruptions
+from twill.base.executors import local
 from twill.cli import kept
-from twill.executors import local
 from twill.search.request import Request
 from twill.search.scheduler import solve
 
@@ -68,14 +69,14 @@ def test_an_interruption_of_an_import_is_no_traceback(
 def test_ctrl_c_is_heard_before_anything_else_is_imported() -> None:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts == {"twill": "twill.__main__:main"}
-    imported = "import sys; before = {*sys.modules}; import twill.interruptions; "
+    imported = "import sys; before = {*sys.modules}; import twill.base.interruptions; "
     shown = "print(*({*sys.modules} - before - {'enum', 'signal', 'contextlib'}))"
     done = subprocess.run(
         [sys.executable, "-S", "-c", f"{imported}{shown}"],
         capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     ours = {name for name in done.stdout.split() if name.startswith("twill")}
-    assert ours == {"twill", "twill.called", "twill.interruptions"}
+    assert ours == {"twill", "twill.base", "twill.called", "twill.base.interruptions"}
     assert "typing" not in done.stdout.split()
 
 
@@ -177,6 +178,17 @@ def test_a_second_interruption_ends_at_once_and_says_what_is_kept(
     assert ended == [130]
     said = "twill: interrupted; the best so far is in out.partial.json\n"
     assert capfd.readouterr().err == said
+
+
+def test_an_interruption_of_earlier_work_is_not_heard_where_ctrl_c_is_ignored() -> None:
+    with interruptions.raised(), pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), 2)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interruptions.raised():
+            assert not interruptions.heard()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_interruption_waits_for_what_must_not_be_cut_short() -> None:

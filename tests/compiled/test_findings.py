@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.compiled.kernels import HOPPER, RECORDED, TEXTS, compiled_text, recorded
+from twill.base.errors import InputError, MissingLibraryError
 from twill.compiled import Compiled, Limits, check, judge, print_compiled
 from twill.compiled.cubin import Cubin
 from twill.compiled.order import read_roles
 from twill.compiled.show import compiled_data
-from twill.errors import InputError, MissingLibraryError
 
 LOG = "ptxas info    : Used 255 registers, used 2 barriers"
 SERIAL = (

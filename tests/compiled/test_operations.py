@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.commands import TWILL, in_process
 from twill.artifacts.machine import Machine
+from twill.base.errors import InputError
 from twill.compiled import operations
 from twill.compiled.cubin import Cubin
 from twill.compiled.operations import OPERATIONS, calibrate
-from twill.errors import InputError
 
 INSTRUCTIONS = {
     "*": "FMUL", "-": "FADD", "+": "FADD", "maximum": "FMNMX", "exp2": "MUFU.EX2",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.compiled.kernels import BLACKWELL, HOPPER
+from twill.base.errors import InputError
 from twill.compiled.loops import compiled_loops
 from twill.compiled.order import read_roles
 from twill.compiled.sass import read_listing
-from twill.errors import InputError
 
 ROLE = """
 @gluon.jit

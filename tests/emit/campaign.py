@@ -25,9 +25,9 @@ from random import Random
 import twill
 from tests.support.pages import ROOT
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import TwillError
 from twill.compiled.compiler import compiled_kernel
 from twill.emit import emitted
-from twill.errors import TwillError
 from twill.frontends import load_loop, packaged_loops
 from twill.lower import baselines
 from twill.lower.prepare import prepared

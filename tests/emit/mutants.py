@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from tests.emit.arithmetic import changes
-from twill.console import progress, say
-from twill.errors import InputError
+from twill.base.console import progress, say
+from twill.base.errors import InputError
+from twill.base.tables import Column, Table
 from twill.sim.emulator import FaultError, Run, _loaded, _run, _trip_counts, stand_ins
-from twill.tables import Column, Table
 
 WAITS = ("warpgroup_mma_wait", "tma.store_wait")
 LEFT_OUT = {

@@ -10,10 +10,10 @@ import pytest
 
 from tests.emit.test_emit import ARGUMENTS, GALLERY, HOPPER, UNPACKAGED, written
 from tests.support.commands import in_process
-from twill.emit.host.choice import Choice
+from twill.base.errors import InputError
+from twill.emit.host.choice import Choice, Found
 from twill.emit.host.sizes import Entries, Size
 from twill.emit.source import Source
-from twill.errors import InputError
 from twill.frontends import load_loop
 from twill.sim.emulator import emulate, load, stand_ins
 
@@ -37,6 +37,14 @@ def test_every_trip_count_is_run_and_all_sides_are_seen(name: str) -> None:
     assert choice.found.trips == (1, 2, 3, 8, 20)
     assert choice.found.faults == 0
     assert choice.missing(choice.found) == []
+
+
+def test_what_never_happens_is_in_the_order_of_the_kernel() -> None:
+    choice = chosen("conv_igemm.sm90")
+    every = list(choice.source.function.walk())
+    found = choice.missing(Found(outcomes=frozenset((s, "nothing") for s in every)))
+    assert len(found) > 10
+    assert [every.index(s) for s, _ in found] == sorted(every.index(s) for s, _ in found)
 
 
 def test_a_trip_count_that_cannot_be_had_is_the_next_one() -> None:

@@ -13,10 +13,10 @@ import pytest
 from tests.emit.test_emit import solved
 from tests.support.pages import ROOT
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import RefusedError
 from twill.emit import emitted
 from twill.emit.attributes import ACCEPTED, OTHERS, POLICY, USUAL, WRITTEN, _check_attributes
 from twill.emit.source import Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import KINDS, KNOWN, VIEWS
 from twill.frontends.ttgir.reader import Dump
 

@@ -18,9 +18,9 @@ import twill
 from tests.support.pages import ROOT
 from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import RefusedError
 from twill.emit import emitted
 from twill.emit.allocations import Allocations, swizzle
-from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs

@@ -15,8 +15,8 @@ from twill.artifacts.costs import cost_by_rule
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import RefusedError
 from twill.emit import emitted
-from twill.errors import RefusedError
 from twill.frontends import load_loop
 from twill.frontends.ttgir import extract
 from twill.lower.baselines import multi_warp

@@ -10,8 +10,8 @@ import pytest
 import twill
 from tests.emit.mutants import Judge, arithmetic_mutants, judged, mutants
 from tests.emit.test_emit import GALLERY, written
+from twill.base.errors import RefusedError
 from twill.emit import emitted
-from twill.errors import RefusedError
 from twill.frontends import load_loop
 from twill.search.request import Options
 from twill.search.scheduler import schedule as static_schedule

@@ -15,9 +15,9 @@ from tests.emit.campaign import COMPILED, FAILED, kernels, outcome, programs
 from tests.emit.test_emit import HOPPER, computes_what_it_should, solved
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import DefectError, RefusedError
 from twill.cli.main import app
 from twill.emit import emitted
-from twill.errors import DefectError, RefusedError
 from twill.frontends import load_loop
 from twill.lower import baselines
 from twill.problem import build_problem

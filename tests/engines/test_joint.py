@@ -12,8 +12,8 @@ from tests.support.families import CASES, two_groups
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.proof import Family
 from twill.artifacts.schedule import Rules
+from twill.base.deadline import Deadline
 from twill.bounds import bounds, lacks_registers
-from twill.deadline import Deadline
 from twill.engines import FAMILIES, EngineFactory, Limits, Question
 from twill.engines.cpsat import CpSatEngine
 from twill.engines.yices import DifferenceEngine

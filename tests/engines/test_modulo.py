@@ -10,9 +10,9 @@ import pytest
 
 import twill
 from tests.support.small import random_loop
+from twill.base.errors import SolverError
 from twill.bounds import bounds
 from twill.engines.cbc import modulo_schedule
-from twill.errors import SolverError
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 

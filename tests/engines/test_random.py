@@ -10,11 +10,11 @@ import pytest
 import twill
 from tests.support.exhaustive import Exhausted, optimum
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
+from twill.base.errors import RefusedError
 from twill.bounds import bounds
 from twill.engines import EngineFactory
 from twill.engines.cpsat import CpSatEngine
 from twill.engines.yices import DifferenceEngine
-from twill.errors import RefusedError
 from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.search.answer import within_registers

@@ -12,13 +12,13 @@ import pytest
 import twill
 from tests.support.printed import Printed
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from twill.base.deadline import Deadline
+from twill.base.errors import InputError, RefusedError
 from twill.bounds import bounds
-from twill.deadline import Deadline
 from twill.engines import FAMILIES, Limits, Question, Status
 from twill.engines.paper import VerbatimEngine
 from twill.engines.yices import DifferenceEngine
 from twill.engines.yices.system import anchor_of
-from twill.errors import InputError, RefusedError
 from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.reader import Dump, name_of
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import twill
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.studies.subjects import is_schedule
 
 DATA = Path(__file__).parents[2] / "docs" / "reading"

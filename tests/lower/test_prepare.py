@@ -8,7 +8,7 @@ import twill
 from twill.artifacts.loop import Loop
 from twill.artifacts.program import Arrive, Await, Issue, Program, Wait
 from twill.artifacts.schedule import Schedule
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 from twill.frontends import load_loop
 from twill.lower.prepare import cut_rounds, light_rounds, prepared
 from twill.search.request import Options

@@ -14,8 +14,8 @@ from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
 from twill.artifacts.program import Await, Get, Instruction, Issue, Put, Storage
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import RefusedError
 from twill.engines.yices import DifferenceEngine
-from twill.errors import RefusedError
 from twill.lower import lay_out, realize
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.programs import programs

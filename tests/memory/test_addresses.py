@@ -26,11 +26,11 @@ from tests.support.placements import (
 from tests.support.small import edge, hand_made, op, small_loop, small_machine, smem_of, tmem_of
 from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.program import Await, Wait
+from twill.base.errors import RefusedError
 from twill.bounds import bounds
 from twill.engines import Limits, Question
 from twill.engines.cpsat.sums import covers
 from twill.engines.yices import DifferenceEngine
-from twill.errors import RefusedError
 from twill.lower import realize
 from twill.memory import Allocation, Conflict, allocate
 from twill.memory.packing import Buffer, Range, heaviest_clique, pack

@@ -10,7 +10,7 @@ import twill
 from tests.oracle.facts import Facts, facts
 from tests.oracle.packing import Undecided
 from tests.oracle.system import LEVELS, RULES, Answer, System
-from twill.errors import DefectError
+from twill.base.errors import DefectError
 from twill.lower import realize
 from twill.problem import build_problem
 from twill.problem.groups import WarpGroup

@@ -18,15 +18,14 @@ from typing import Any
 import pytest
 
 import twill
-import twill.polish as polishing
 from tests.support.commands import in_process
 from tests.support.small import random_loop
-from twill import deadline
+from twill.base import deadline
+from twill.base.errors import Refusal
 from twill.cli import conditions_of
-from twill.errors import Refusal
 from twill.frontends.schedules import load_schedule
 from twill.lower.pipeline import Choices
-from twill.polish import EFFORTS, Interrupted, polish, search
+from twill.polish import EFFORTS, Interrupted, polish, polishing, search
 from twill.polish.candidates import Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
@@ -539,7 +538,7 @@ def test_commands_simulate_on_all_cores(
 
     monkeypatch.delenv("TWILL_JOBS")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(polishing, "polish", noted)
+    monkeypatch.setattr("twill.polish.polish", noted)
     in_process("twill", "polish", "paper_example_by_hand", *said)
     in_process(*SCHEDULE, *said)
     assert told == [jobs, jobs]

@@ -13,8 +13,8 @@ from tests.support.judged import as_read
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Step
 from twill.artifacts.schedule import Group, Placement
+from twill.base.errors import RefusedError
 from twill.bounds import bounds
-from twill.errors import RefusedError
 from twill.problem import build_problem
 from twill.problem.groups import (
     WarpGroup,

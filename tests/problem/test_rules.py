@@ -18,7 +18,7 @@ from tests.support.small import random_loop as small_random_loop
 from twill.artifacts.loop import Dependence
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules
-from twill.errors import DefectError, RefusedError
+from twill.base.errors import DefectError, RefusedError
 from twill.frontends import load_loop, packaged_loops
 from twill.problem import Problem, build_problem
 from twill.problem import rules as model

@@ -14,7 +14,7 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
-from twill.errors import InputError, RefusedError
+from twill.base.errors import InputError, RefusedError
 from twill.search.request import EngineName
 from twill.search.scheduler import schedule as static_schedule
 

@@ -14,8 +14,8 @@ import twill
 from tests.engines.test_verbatim import running_maximum
 from tests.support.commands import TWILL, in_process
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from twill.base.errors import DefectError, RefusedError
 from twill.engines.yices import DifferenceEngine
-from twill.errors import DefectError, RefusedError
 from twill.lower import realize
 from twill.problem import build_problem
 from twill.search import answer

@@ -18,8 +18,8 @@ import pytest
 
 import twill
 from tests.support.small import random_loop
-from twill import console, deadline
-from twill.deadline import Deadline, OutOfTime, check
+from twill.base import console, deadline
+from twill.base.deadline import Deadline, OutOfTime, check
 from twill.frontends import load_loop, packaged_loops
 from twill.search import search
 from twill.search.request import EngineName, Options, Request
@@ -252,7 +252,7 @@ if way == "fast":
         setattr(time, name, lambda real=real, begun=real(): begun + 50 * (real() - begun))
 import twill
 from twill.artifacts.machine import Machine
-from twill.console import interruptible
+from twill.base.console import interruptible
 from twill.frontends import load_loop, packaged_loops
 from twill.engines import cpsat
 from twill.memory import packing

@@ -114,7 +114,7 @@ main()
 
 IN_A_DESTRUCTOR = """
 import os, signal, sys, time
-from twill.console import command, run_app
+from twill.base.console import command, run_app
 
 class Interrupted:
     def __del__(self):
@@ -226,7 +226,7 @@ def _living(mark: str) -> list[str]:
 
 INTERRUPTED_TWICE = """
 import multiprocessing, os, signal, threading, time
-from twill.executors import local
+from twill.base.executors import local
 
 def main():
     try:

@@ -12,9 +12,9 @@ import pytest
 import twill
 from tests.support.small import tight_loop
 from twill.artifacts.proof import LevelProof
+from twill.base.errors import RefusedError
 from twill.engines import Answer, Engine, Question
 from twill.engines.yices import DifferenceEngine
-from twill.errors import RefusedError
 from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.search.answer import within_registers

@@ -17,9 +17,9 @@ from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tmem_of
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.proof import LowerBound
+from twill.base.errors import Refusal
 from twill.engines import NO_LIMITS, Answer, Engine, Limits, Question
 from twill.engines.yices import DifferenceEngine
-from twill.errors import Refusal
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.search.request import Options

@@ -9,13 +9,13 @@ import pytest
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine, stages_lost
 from twill.artifacts.schedule import Rules
+from twill.base.errors import RefusedError
 from twill.bounds import bounds, longest_paths
 from twill.engines import EngineFactory, Question
 from twill.engines.cbc import modulo_schedule
 from twill.engines.cpsat import CpSatEngine
 from twill.engines.paper import VerbatimEngine
 from twill.engines.yices import DifferenceEngine
-from twill.errors import RefusedError
 from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize

@@ -15,7 +15,7 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import op, small_loop, small_machine
-from twill.errors import SolverError
+from twill.base.errors import SolverError
 from twill.search import worker
 from twill.search.cache import Cache
 from twill.search.request import Request

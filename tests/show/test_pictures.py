@@ -20,9 +20,9 @@ from matplotlib.text import Text
 import twill
 from tests.support.small import random_loop
 from tests.support.svg import shapes
-from twill import figures as figures_module
+from twill.base import figures as figures_module
+from twill.base.figures import COLOURS, HATCHES
 from twill.cli.show import TABLES, TEXTS, Form
-from twill.figures import COLOURS, HATCHES
 from twill.frontends.schedules import load_schedule
 from twill.show import gantt, graph, looks, roles
 from twill.show.gantt import draw_reservations, draw_timeline

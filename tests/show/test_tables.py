@@ -11,16 +11,16 @@ from typer.testing import CliRunner
 
 import twill
 from tests.support.mutate import app as mutate
+from twill.base.console import paragraph
+from twill.base.formats import count, cycles, number, yes
+from twill.base.tables import Column, Table
 from twill.cli import main as cli
 from twill.cli.main import simulator
-from twill.console import paragraph
 from twill.explain.levers import Lever
-from twill.formats import count, cycles, number, yes
 from twill.frontends import packaged_loops
 from twill.show.proof import print_levers
 from twill.studies.bench.simulator import crowd
 from twill.studies.published import Figure, print_figures
-from twill.tables import Column, Table
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,8 @@ from twill.artifacts.hardware import Memories
 from twill.artifacts.pieces import pieces
 from twill.artifacts.program import Await, Instruction, Issue, Storage
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import InputError
 from twill.cli.main import simulator as app
-from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check, enough_iterations

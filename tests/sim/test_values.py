@@ -15,7 +15,7 @@ from tests.support.programs import unsolved
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.program import Await, Interleave, Issue, Wait
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.frontends import load_loop, packaged_loops
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks import check

@@ -10,7 +10,7 @@ import pytest
 
 import twill
 from tests.support.commands import TWILL, in_process
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run

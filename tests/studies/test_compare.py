@@ -15,8 +15,8 @@ import pytest
 import twill
 from tests.support.commands import SIM, in_process
 from twill.artifacts.schedule import Schedule
-from twill.console import silent
-from twill.errors import InputError
+from twill.base.console import silent
+from twill.base.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine import Conditions
 from twill.studies.compare import (

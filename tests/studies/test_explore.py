@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from tests.studies.test_sweep import AXES, sweep
 from tests.support.programs import ring
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import InputError
 from twill.cli.main import app
-from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.show import looks
 from twill.show.placed import placed, reservation_table

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.commands import in_process
+from twill.base.errors import InputError, MissingLibraryError
 from twill.cli import json_text
-from twill.errors import InputError, MissingLibraryError
 from twill.schemas import SCHEMAS
 from twill.studies import gpu
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from twill.errors import MissingLibraryError
+from twill.base.errors import MissingLibraryError
 from twill.studies import installation
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"

@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 
 import twill
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.studies import load_fit, one_sm_gemm
 
 

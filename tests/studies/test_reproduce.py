@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 import twill
 from tests.golden import golden
+from twill.base.errors import InputError, MissingLibraryError, RefusedError
 from twill.bounds import bounds
 from twill.cli.main import app
 from twill.engines import FAMILIES
-from twill.errors import InputError, MissingLibraryError, RefusedError
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
 from twill.search.scheduler import schedule as static_schedule

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.commands import in_process
 from twill.artifacts.sweep import Sweep, text_hash
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine import Conditions
 from twill.studies.compare import comparison, write_comparisons

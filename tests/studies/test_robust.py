@@ -12,7 +12,7 @@ import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError, RefusedError
+from twill.base.errors import InputError, RefusedError
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.execute import run

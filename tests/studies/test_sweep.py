@@ -24,9 +24,9 @@ import twill
 from tests.support.commands import SIM, in_process
 from tests.support.programs import ring
 from twill.artifacts.sweep import Sweep, Swept, packaged_sweeps
+from twill.base.console import Counter
+from twill.base.errors import InputError, RefusedError, WorkerError
 from twill.cli.main import app
-from twill.console import Counter
-from twill.errors import InputError, RefusedError, WorkerError
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis import flop_per_iteration
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
@@ -496,9 +496,9 @@ def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
     code = (
         "import sys; from pathlib import Path\n"
         "from twill.artifacts.sweep import Sweep\n"
-        "from twill.console import command\n"
+        "from twill.base.console import command\n"
         "from twill.studies.sweep import run_sweep\n"
-        "from twill.executors import local\n"
+        "from twill.base.executors import local\n"
         "@command\n"
         "def main():\n"
         "    with local(2) as executor:\n"
@@ -553,8 +553,8 @@ def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, delay: float) ->
     script = tmp_path / "waits.py"
     script.write_text(
         "import time\n"
-        "from twill.console import command\n"
-        "from twill.executors import local\n"
+        "from twill.base.console import command\n"
+        "from twill.base.executors import local\n"
         "@command\n"
         "def main():\n"
         "    with local(2):\n"

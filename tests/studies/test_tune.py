@@ -16,9 +16,9 @@ from tests.support.commands import TWILL, in_process
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.tuning import Tuned, TunedRow
+from twill.base.errors import InputError, RefusedError
+from twill.base.executors import local
 from twill.bounds.programs import program_bound
-from twill.errors import InputError, RefusedError
-from twill.executors import local
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis.problems import attention, product, product_tile, tile_rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from twill.base.console import run_app
 from twill.cli.main import main as twill_main
 from twill.cli.main import simulator
-from twill.console import run_app
 
 TWILL = ("twill",)
 SIM = ("python", "-m", "twill.sim")
@@ -29,13 +30,17 @@ def in_process(*command: str, folder: Path | None = None) -> subprocess.Complete
     """
     main, words = _entry(command)
     out, err = io.StringIO(), io.StringIO()
+    before = signal.getsignal(signal.SIGINT)  # a process lets Ctrl-C end itself
     with (
         contextlib.chdir(folder or Path.cwd()),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         mock.patch.object(sys, "argv", [command[0], *words]),
     ):
-        status = _status(main)
+        try:
+            status = _status(main)
+        finally:
+            signal.signal(signal.SIGINT, before)
     return subprocess.CompletedProcess(command, status, out.getvalue(), err.getvalue())
 
 

@@ -18,9 +18,10 @@ import typer
 from tests.support.mutants import Mutant, mutants
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
+from twill.base.console import Report, command, progress, run_app, say, silent
+from twill.base.formats import count
+from twill.base.tables import Column, Table
 from twill.cli import Json
-from twill.console import Report, command, progress, run_app, say, silent
-from twill.formats import count
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
@@ -31,7 +32,6 @@ from twill.sim.checks.values import Values
 from twill.sim.engine import WARP_SCHEDULERS, Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.tables import Column, Table
 
 DEFAULT_RUNS = 20
 DEFAULT_ITERATIONS = 8

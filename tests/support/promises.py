@@ -10,17 +10,17 @@ from typing import Annotated
 import typer
 
 from twill.artifacts.machine import Machine
+from twill.base.console import Report, command, progress, run_app, say, silent
+from twill.base.errors import RefusedError
+from twill.base.formats import cycles, signed_percent
+from twill.base.tables import Column, Table
 from twill.cli import Json
-from twill.console import Report, command, progress, run_app, say, silent
-from twill.errors import RefusedError
-from twill.formats import cycles, signed_percent
 from twill.frontends import load_loop, packaged_loops
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.engine import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE
 from twill.sim.execute import run
-from twill.tables import Column, Table
 
 DEFAULT_TIMEOUT = 60.0
 

@@ -35,10 +35,10 @@ from twill.artifacts.loop import MOST_CYCLES, Loop
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.schedule import Schedule, TimeScale
 from twill.artifacts.sweep import Sealed, Sweep, Swept, SweptRun, text_hash
+from twill.base.console import WARNING
 from twill.bounds.analysis import analyse
 from twill.cli import number, pairs
 from twill.cli.loop import parse_settings
-from twill.console import WARNING
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.frontends.triton_dump.settings import check_complete, read_settings

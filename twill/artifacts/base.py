@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
-from twill.console import warn
-from twill.errors import InputError, short
-from twill.files import SIZE_LIMIT_BYTES, read_bytes, write_whole
-from twill.tables import Column, Table
+from twill.base.console import warn
+from twill.base.errors import InputError, short
+from twill.base.files import SIZE_LIMIT_BYTES, read_bytes, write_whole
+from twill.base.tables import Column, Table
 
 MOST_TOML = 1 << 20
 STRING_OR_COMMENT = re.compile(

@@ -20,7 +20,7 @@ from twill.artifacts.base import Part, refuse
 from twill.artifacts.hardware import MOST_UNITS, Text
 from twill.artifacts.loop import MOST_CYCLES, Cost, Name, Operation, Step
 from twill.artifacts.memoization import by_identity
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 
 if TYPE_CHECKING:
     from twill.artifacts.machine import Machine

@@ -11,8 +11,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, check_known, check_unique, checked_name, refuse
-from twill.errors import short
-from twill.names import MOST_LABEL, MOST_NAME
+from twill.base.errors import short
+from twill.base.names import MOST_LABEL, MOST_NAME
 
 FloatType = Literal["f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "f4e2m1"]
 ElementType = Literal[FloatType, "i64", "i32", "i16", "i8", "i1"]

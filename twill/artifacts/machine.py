@@ -40,8 +40,8 @@ from twill.artifacts.hardware import (
 )
 from twill.artifacts.loop import Cost, Name, Operation, Tile
 from twill.artifacts.versions import UNSAID, bring_machine_up, is_earlier
-from twill.errors import InputError, short
-from twill.files import read_bytes
+from twill.base.errors import InputError, short
+from twill.base.files import read_bytes
 
 FOLDER = "machines"
 MOST_EXTENSIONS = 8

@@ -22,7 +22,7 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Interval
 from twill.artifacts.versions import bring_machine_up, is_earlier
-from twill.errors import short
+from twill.base.errors import short
 
 SCHEMA = "twill.order"
 Waits = Literal["late", "hoisted"]

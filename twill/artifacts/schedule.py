@@ -33,9 +33,9 @@ from twill.artifacts.versions import (
     is_earlier,
     written_digest,
 )
-from twill.errors import InputError, short
-from twill.figures import COLOURS, Span, bars_svg
-from twill.tables import Column, Table
+from twill.base.errors import InputError, short
+from twill.base.figures import COLOURS, Span, bars_svg
+from twill.base.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd

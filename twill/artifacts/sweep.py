@@ -16,8 +16,8 @@ from twill.artifacts.base import Artifact, Part, packaged, packaged_text, refuse
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
-from twill.files import inside, read_bytes
+from twill.base.errors import InputError
+from twill.base.files import inside, read_bytes
 
 FOLDER = "traces/studies"
 SCHEDULES = "schedules"  # the folder of schedules beside a file of results

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from twill.artifacts.hardware import HALVES
-from twill.errors import Refusal, RefusedError
+from twill.base.errors import Refusal, RefusedError
 from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
 from twill.problem.lifetimes import updates

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer import Argument, Option
 
-from twill.console import command as ending_in_one_line
-from twill.console import note, say, say_written
-from twill.errors import InputError, RefusedError, short
-from twill.files import STANDARD_OUTPUT
+from twill.base.console import command as ending_in_one_line
+from twill.base.console import note, say, say_written
+from twill.base.errors import InputError, RefusedError, short
+from twill.base.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from twill.artifacts.base import Artifact
@@ -233,7 +233,7 @@ def refusals(
 
 def processes(jobs: int | None) -> int:
     """Return how many simulate: as many as asked for, or as there are cores, few at most."""
-    from twill.executors import cores
+    from twill.base.executors import cores
 
     return jobs or min(USUAL_JOBS, cores())
 

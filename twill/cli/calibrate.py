@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from twill.base.errors import InputError
 from twill.cli import Json, MachineName, command, tell
-from twill.errors import InputError
 
 if TYPE_CHECKING:
     from twill.artifacts.machine import Machine
@@ -44,9 +44,9 @@ def calibrate(
 
 
 def _compiled(machine: Machine, *, as_json: bool) -> None:
+    from twill.base.console import progress
     from twill.compiled import operations
     from twill.compiled.show import print_calibration
-    from twill.console import progress
 
     with progress("compiling") as report:
         found = operations.calibrate(machine, report)
@@ -54,7 +54,7 @@ def _compiled(machine: Machine, *, as_json: bool) -> None:
 
 
 def _measured(machine: Machine, *, as_json: bool) -> None:
-    from twill.console import progress
+    from twill.base.console import progress
     from twill.studies.load_fit import load_fit, print_load_fit
 
     with progress("simulating") as report:

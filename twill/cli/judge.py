@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 from typer import Option
 
+from twill.base.console import Report, progress
+from twill.base.errors import InputError
 from twill.cli import (
     PROGRAMS,
     EffortName,
@@ -19,8 +21,6 @@ from twill.cli import (
     processes,
     refusals,
 )
-from twill.console import Report, progress
-from twill.errors import InputError
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

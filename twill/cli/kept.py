@@ -6,10 +6,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from twill import interruptions
-from twill.console import note, warn
-from twill.errors import InputError
-from twill.files import STANDARD_OUTPUT
+from twill.base import interruptions
+from twill.base.console import note, warn
+from twill.base.errors import InputError
+from twill.base.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

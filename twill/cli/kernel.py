@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from twill.base.console import progress, say, say_written
+from twill.base.errors import InputError, short
+from twill.base.files import STANDARD_OUTPUT, write_whole
 from twill.cli import Json, ScheduleName, command, tell
-from twill.console import progress, say, say_written
-from twill.errors import InputError, short
-from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from twill.base.console import say_written
+from twill.base.errors import InputError, short
+from twill.base.files import write_whole
+from twill.base.tables import Column, Table
 from twill.cli import Json, LoopName, Output, command, print_json, tell
-from twill.console import say_written
-from twill.errors import InputError, short
-from twill.files import write_whole
-from twill.tables import Column, Table
 
 app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
 

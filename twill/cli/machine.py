@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from twill.base.console import say
+from twill.base.formats import plural
+from twill.base.tables import Column, Table
 from twill.cli import Json, MachineName, command, print_json, tell
-from twill.console import say
-from twill.formats import plural
-from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     from twill.studies.audit import Finding, Subject

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from twill.base.console import run_app, say
 from twill.cli import (
     calibrate,
     doctor,
@@ -23,7 +24,6 @@ from twill.cli import (
     sweep,
     tune,
 )
-from twill.console import run_app, say
 
 
 def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from twill.base.console import note, say_written
+from twill.base.files import STANDARD_OUTPUT, write_whole
 from twill.cli import command
-from twill.console import note, say_written
-from twill.files import STANDARD_OUTPUT, write_whole
 
 
 @command

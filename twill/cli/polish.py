@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from twill.base.console import Report, progress
+from twill.base.files import check_target
 from twill.cli import (
     PROGRAMS,
     ConditionTexts,
@@ -21,8 +23,6 @@ from twill.cli import (
     refusals,
 )
 from twill.cli.kept import Kept
-from twill.console import Report, progress
-from twill.files import check_target
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

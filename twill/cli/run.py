@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from twill.base.console import progress, say
+from twill.base.errors import InputError, RefusedError
+from twill.base.files import STANDARD_OUTPUT, check_target, write_whole
 from twill.cli import Json, RunOptions, command, sizes
-from twill.console import progress, say
-from twill.errors import InputError, RefusedError
-from twill.files import STANDARD_OUTPUT, check_target, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from twill.base.console import WIDTH, Report, note, progress, say, silent, warn
+from twill.base.deadline import Deadline
+from twill.base.files import check_target
 from twill.cli import (
     PROGRAMS,
     ConditionTexts,
@@ -27,9 +30,6 @@ from twill.cli import (
 )
 from twill.cli.kept import Kept
 from twill.cli.polish import Polishing, polished
-from twill.console import WIDTH, Report, note, progress, say, silent, warn
-from twill.deadline import Deadline
-from twill.files import check_target
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -232,7 +232,7 @@ class Dynamic:
         InputError
             If it is asked for both.
         """
-        from twill.errors import InputError
+        from twill.base.errors import InputError
         from twill.polish import programs_of
 
         static = [*question.static, *["--robust"][: robust is not None]]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from twill.base.console import WIDTH, progress, say, say_written
+from twill.base.errors import InputError
+from twill.base.files import STANDARD_OUTPUT, write_whole
 from twill.cli import Json, Output, ScheduleName, command, json_text, print_json, tell
-from twill.console import WIDTH, progress, say, say_written
-from twill.errors import InputError
-from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -95,7 +95,7 @@ def _write(text: str, output: str | None) -> None:
 
 
 def _print(schedule: Schedule, form: Form, as_json: bool) -> None:
-    from twill import tables
+    from twill.base import tables
     from twill.show import placed, roles
     from twill.show import schedule as views
 

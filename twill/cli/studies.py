@@ -10,6 +10,9 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from twill.base.console import progress, say, say_written
+from twill.base.errors import InputError, short
+from twill.base.files import STANDARD_OUTPUT, check_target, inside, make_folder, write_whole
 from twill.cli import (
     PROGRAMS,
     EffortName,
@@ -25,9 +28,6 @@ from twill.cli import (
     print_json,
     tell,
 )
-from twill.console import progress, say, say_written
-from twill.errors import InputError, short
-from twill.files import STANDARD_OUTPUT, check_target, inside, make_folder, write_whole
 
 bench = typer.Typer(no_args_is_help=True, help="Measure the solver and the simulator.")
 

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from twill.base.console import WIDTH, counted, say, say_written
+from twill.base.errors import InputError, RefusedError, short
+from twill.base.files import inside, make_folder, write_whole
 from twill.cli import (
     Clock,
     Jobs,
@@ -23,9 +26,6 @@ from twill.cli import (
     pairs,
     print_json,
 )
-from twill.console import WIDTH, counted, say, say_written
-from twill.errors import InputError, RefusedError, short
-from twill.files import inside, make_folder, write_whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -115,7 +115,7 @@ class Workers:
 
     def executor(self) -> AbstractContextManager[Executor | None]:
         """Return an executor, none where this process is enough."""
-        from twill.executors import cluster, local
+        from twill.base.executors import cluster, local
 
         if self.cluster is None:
             return local(self.jobs)

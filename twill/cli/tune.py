@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from twill.base.console import counted, note, say, say_written
+from twill.base.errors import InputError, RefusedError
+from twill.base.files import check_target, write_whole
 from twill.cli import (
     PROGRAMS,
     EffortName,
@@ -25,9 +28,6 @@ from twill.cli import (
 from twill.cli.loop import parse_settings
 from twill.cli.run import BlockOptions
 from twill.cli.sweep import Workers
-from twill.console import counted, note, say, say_written
-from twill.errors import InputError, RefusedError
-from twill.files import check_target, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

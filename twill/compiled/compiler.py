@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from twill.files import write_whole
-from twill.names import elided, one_line
+from twill.base.files import write_whole
+from twill.base.names import elided, one_line
 
 LONGEST_REASON = 300
 WARPS = 4  # of the default partition, where the file has no `CONFIG` that says so

@@ -11,8 +11,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from twill.errors import InputError, MissingLibraryError, short
-from twill.files import read_bytes
+from twill.base.errors import InputError, MissingLibraryError, short
+from twill.base.files import read_bytes
 
 ARCHITECTURES = (90, 100)
 # Nothing is kept; lines of the source are in the cubin; products and sums become one instruction.

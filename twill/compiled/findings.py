@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twill.artifacts.machine import Machine
+from twill.base.files import read_bytes
+from twill.base.formats import plural
 from twill.compiled.cubin import Cubin, compile_file
 from twill.compiled.loops import SPILL, CompiledLoop, compiled_loops
 from twill.compiled.order import Role, read_roles
 from twill.compiled.sass import read_listing
-from twill.files import read_bytes
-from twill.formats import plural
 
 _LOSS = re.compile(r"\(C75\d\d\)")
 # What ptxas warns of: the finding, what it means, what avoids it.

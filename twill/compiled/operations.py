@@ -9,11 +9,11 @@ from typing import Any
 
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.machine import Machine
+from twill.base.console import Report, silent
+from twill.base.errors import InputError, short
+from twill.base.files import write_whole
 from twill.compiled.cubin import ARCHITECTURES, compile_file
 from twill.compiled.sass import read_listing
-from twill.console import Report, silent
-from twill.errors import InputError, short
-from twill.files import write_whole
 
 MOST_DIFFERENCE = 0.03  # of what is booked
 PIPES = ("fma", "alu", "mufu", "shuffle", "smem")

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from twill.base.errors import InputError
 from twill.compiled.sass import Frames, Instruction, Listing, Loop
-from twill.errors import InputError
 
 PRODUCT, PRODUCT_WAIT = "product", "product wait"
 TENSOR_PRODUCT, COMMIT = "tcgen05 product", "commit"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from twill.base.console import say
+from twill.base.formats import count, plural
+from twill.base.tables import Column, Table
 from twill.compiled.findings import Compiled
 from twill.compiled.operations import MOST_DIFFERENCE, Calibration
 from twill.compiled.sass import OTHER, PIPES
-from twill.console import say
-from twill.formats import count, plural
-from twill.tables import Column, Table
 
 
 def compiled_data(made: Compiled) -> dict[str, Any]:

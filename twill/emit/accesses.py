@@ -5,13 +5,13 @@ from __future__ import annotations
 from twill.artifacts.loop import Operation
 from twill.artifacts.program import Barrier, Get, Program
 from twill.artifacts.schedule import Group
+from twill.base.errors import RefusedError
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.names import INDENT
 from twill.emit.source import SSAValue, Statement
 from twill.emit.values import Chunk, Values
-from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.show.iterations import Iteration
 

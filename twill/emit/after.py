@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from twill.artifacts.loop import Dependence
+from twill.base.errors import RefusedError
 from twill.emit.allocations import Kind, plain_layout
 from twill.emit.dress import Gluon
 from twill.emit.effects import DONE_AFTER, Effects
@@ -16,7 +17,6 @@ from twill.emit.plans import EPILOGUE, FEWEST_COLUMNS, TILES, Plans
 from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement, loops
 from twill.emit.written import Room, begun
-from twill.errors import RefusedError
 from twill.frontends.ttgir.around import exchanged_bytes
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from twill.artifacts.program import Storage
+from twill.base.errors import RefusedError
 from twill.emit.columns import Allocation, fitting
 from twill.emit.layouts import dtype
 from twill.emit.slots import Slots
 from twill.emit.source import SSAValue, loops
-from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands
 from twill.show.iterations import Iteration
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from twill.base.errors import RefusedError
+from twill.base.names import elided
 from twill.emit.source import Source, SSAValue, Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import PRODUCTS, product_operands
 from twill.frontends.ttgir.reader import ANNOTATIONS, attribute, integer, name_of, string
-from twill.names import elided
 
 LONGEST = 60  # characters of a value that is refused
 WRITTEN = None  # by the template of the operation, whatever the value

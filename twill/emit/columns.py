@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 
 ALIGNED = 4  # columns of which allocations begin at a multiple
 HALF = 64  # rows of a tile that takes half of the lanes

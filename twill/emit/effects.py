@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twill.base.errors import RefusedError
 from twill.emit.dress import PLUS, Text, accesses
 from twill.emit.dress.atomics import updated
 from twill.emit.names import INDENT, STORES
@@ -11,7 +12,6 @@ from twill.emit.outside import Outside
 from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement
 from twill.emit.written import Written
-from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integer, name_of

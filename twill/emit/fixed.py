@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from twill.base.errors import RefusedError
 from twill.emit.dress import Gluon
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.outside import Outside
-from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 
 

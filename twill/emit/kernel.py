@@ -7,6 +7,7 @@ import textwrap
 
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
+from twill.base.errors import DefectError, RefusedError
 from twill.emit import attributes, host
 from twill.emit.after import Epilogue
 from twill.emit.dress import Gluon
@@ -21,7 +22,6 @@ from twill.emit.reference import Reference
 from twill.emit.roles import Role
 from twill.emit.source import Source, Statement, loops
 from twill.emit.written import written_before
-from twill.errors import DefectError, RefusedError
 from twill.lower.prepare import prepared
 
 AMPERE = "triton.experimental.gluon.language.nvidia.ampere"

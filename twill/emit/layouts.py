@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 from twill.frontends.types import Layout, parse_layout
 
 DTYPES = {

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from twill.artifacts.loop import Operation
 from twill.artifacts.program import Issue
+from twill.base.errors import RefusedError
 from twill.emit.accesses import SIGNALLED, Accesses
 from twill.emit.attributes import refused
 from twill.emit.dress import accesses
 from twill.emit.dress.atomics import updated
 from twill.emit.names import STORES, number
 from twill.emit.source import Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands
 from twill.frontends.ttgir.reader import name_of
 

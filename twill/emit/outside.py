@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from twill.artifacts.schedule import Group, Schedule
+from twill.base.errors import RefusedError
 from twill.emit.dress import Gluon, Text, accesses
 from twill.emit.memory import Memories
 from twill.emit.source import SSAValue
-from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 
 ROOM = 32  # registers beyond values from which on addresses are made before the loop

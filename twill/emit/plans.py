@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from twill.base.errors import RefusedError
 from twill.emit.memory import Memories
 from twill.emit.names import FIRST, STORES
 from twill.emit.source import Source, SSAValue, Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import name_of

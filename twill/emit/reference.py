@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from twill.base.errors import RefusedError
 from twill.emit.dress import PLUS, Text, joined
 from twill.emit.dress.atomics import update_of
 from twill.emit.dress.scans import used_result
 from twill.emit.dress.torch import Torch
 from twill.emit.names import INDENT, Names
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import PRODUCTS, VIEWS, product_operands

@@ -19,6 +19,7 @@ from twill.artifacts.program import (
     singles,
 )
 from twill.artifacts.schedule import Group
+from twill.base.errors import RefusedError
 from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
 from twill.emit.names import COUNTER, INDENT, TRIPS, number
@@ -26,7 +27,6 @@ from twill.emit.operations import Operations
 from twill.emit.outside import has_room
 from twill.emit.source import SSAValue
 from twill.emit.values import Where
-from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.show.iterations import Iteration
 from twill.show.rounds import Pipelined, Place, Round, Step, pipelined

@@ -5,11 +5,11 @@ from __future__ import annotations
 from twill.artifacts.loop import Tile
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import RefusedError
 from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts
 from twill.emit.names import Names, names_beside, slot_and_parity
 from twill.emit.source import BlockArgument, Source, SSAValue, Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import kind_of
 from twill.frontends.types import Layout
 from twill.show.iterations import Iteration

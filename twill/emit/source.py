@@ -13,7 +13,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir import Operation as Statement
 
 from twill.artifacts.loop import Loop
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.reader import Dump, attribute, integer, name_of, string
 from twill.frontends.types import ELEMENTS, Type

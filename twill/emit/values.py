@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.program import Get, singles
 from twill.artifacts.schedule import Group, Schedule
+from twill.base.errors import RefusedError
 from twill.emit.dress import CLOSED, LOOSE, PLUS, Gluon, Text, joined
 from twill.emit.memory import Memories
 from twill.emit.names import number
 from twill.emit.outside import Outside
 from twill.emit.source import SSAValue, Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integer, integers, name_of

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.artifacts.program import Storage
+from twill.base.errors import RefusedError
 from twill.emit.allocations import Kind, meets, plain_layout
 from twill.emit.dress import Gluon, Text, accesses
 from twill.emit.layouts import dtype
@@ -14,7 +15,6 @@ from twill.emit.memory import Memories
 from twill.emit.names import INDENT, PHASE
 from twill.emit.outside import TRIVIAL, Outside
 from twill.emit.source import BlockArgument, SSAValue, Statement, loops
-from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS, product_operands
 from twill.frontends.ttgir.reader import integers, name_of, string

@@ -13,10 +13,10 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
+from twill.base.console import end_with_parent, interruptible
+from twill.base.errors import MissingLibraryError, SolverError
 from twill.bounds import delays, longest, longest_paths
-from twill.console import end_with_parent, interruptible
 from twill.engines import Status
-from twill.errors import MissingLibraryError, SolverError
 from twill.problem import Problem
 
 Rows = dict[tuple[int, int], Any]

@@ -8,6 +8,9 @@ from typing import Literal
 
 from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Schedule
+from twill.base.console import Report, silent
+from twill.base.deadline import Deadline
+from twill.base.errors import InputError
 from twill.bounds import (
     ResourceArgument,
     bounds,
@@ -17,10 +20,7 @@ from twill.bounds import (
 )
 from twill.bounds.analysis import Recurrence, recurrences
 from twill.bounds.configurations import ConfigurationBound
-from twill.console import Report, silent
-from twill.deadline import Deadline
 from twill.engines import FAMILIES, MEANING, Answer, EngineFactory, Limits, Question, Status
-from twill.errors import InputError
 from twill.problem import Problem
 from twill.problem.groups import available_groups
 from twill.problem.operations import ProblemOperation

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from twill.artifacts.loop import Cost, Loop, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.console import Report, silent
+from twill.base.console import Report, silent
+from twill.base.errors import RefusedError
 from twill.engines import EngineFactory
-from twill.errors import RefusedError
 from twill.explain import SECONDS, busiest_units, problem_of
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize

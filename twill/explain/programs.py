@@ -8,10 +8,10 @@ from functools import partial
 
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
+from twill.base.console import Report, silent
+from twill.base.errors import RefusedError
 from twill.bounds.programs import program_bound, program_bounds
 from twill.bounds.work import Argument
-from twill.console import Report, silent
-from twill.errors import RefusedError
 from twill.explain.levers import machine_with_a_group, with_unit_halved
 from twill.polish import polish
 from twill.sim.analysis.profile import Critical

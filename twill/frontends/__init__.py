@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from twill.artifacts.base import unknown
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine, packaged_machines
-from twill.errors import InputError, RefusedError, short
-from twill.files import read_bytes
+from twill.base.errors import InputError, RefusedError, short
+from twill.base.files import read_bytes
 
 # What a fused product and difference negates whose product is operand 0 or 1: a * b - c, c - a * b.
 NEGATED = ("addend", "product")

@@ -13,8 +13,8 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import SCHEMA, Order
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError, short
-from twill.files import read_bytes
+from twill.base.errors import InputError, short
+from twill.base.files import read_bytes
 
 KINDS: dict[str, type[Artifact]] = {
     "twill.loop": Loop,

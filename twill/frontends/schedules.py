@@ -21,8 +21,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order, Waits, is_order
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.versions import EARLIER
-from twill.errors import InputError, short
-from twill.files import read_bytes
+from twill.base.errors import InputError, short
+from twill.base.files import read_bytes
 from twill.frontends.ddg.schedules import is_schedule_graph, parse_schedule_graph
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twill.artifacts.loop import ELEMENT_BITS, Tile
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 
 # Element types that MLIR calls otherwise.
 ELEMENTS = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2", "f4E2M1FN": "f4e2m1"}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, Schedule
-from twill.console import Report, silent
-from twill.errors import InputError, RefusedError, short
+from twill.base.console import Report, silent
+from twill.base.errors import InputError, RefusedError, short
 from twill.frontends import load_loop, subtiling
 from twill.frontends.schedules import load_schedule
 from twill.polish import DEFAULT_CONDITIONS, EFFORTS, Polished, programs_of

@@ -13,8 +13,8 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.program import Program
 from twill.artifacts.proof import Proof
 from twill.artifacts.schedule import Group, Placement, Schedule
+from twill.base.errors import RefusedError
 from twill.bounds.infeasible import lack
-from twill.errors import RefusedError
 from twill.lower.fences import with_fences
 from twill.lower.layout import Layout, takeovers
 from twill.lower.pipeline import Pipeline, Signal, pipeline

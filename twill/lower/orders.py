@@ -27,7 +27,7 @@ from twill.artifacts.program import (
     issues_of,
 )
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.lower import artifact
 from twill.lower.layout import Layout
 from twill.lower.pipeline import Action, Pipeline, Signal, Step, Target

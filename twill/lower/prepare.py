@@ -20,7 +20,7 @@ from twill.artifacts.program import (
     singles,
 )
 from twill.artifacts.schedule import Schedule
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 
 
 def prepared(schedule: Schedule) -> Schedule:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from twill.errors import SolverError
+from twill.base.errors import SolverError
 from twill.solvers import Formulas
 
 SECOND = 1  # of the halves of the lanes

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from twill.artifacts.schedule import Schedule
-from twill.errors import Refusal, RefusedError
+from twill.base.errors import Refusal, RefusedError
 from twill.lower import artifact, lay_out
 from twill.lower.pipeline import Choices, Pipeline, pipeline
 from twill.lower.programs import programs

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError, TwillError
+from twill.base.errors import InputError, TwillError
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from twill.artifacts.schedule import Schedule
-from twill.console import POLL_SECONDS
-from twill.deadline import check
-from twill.errors import TwillError
-from twill.executors import keeping
+from twill.base.console import POLL_SECONDS
+from twill.base.deadline import check
+from twill.base.errors import TwillError
+from twill.base.executors import keeping
 from twill.polish.candidates import Candidate, Programs, in_turn
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
-from twill.errors import RefusedError, TwillError
+from twill.base.errors import RefusedError, TwillError
 from twill.lower.pipeline import Choices
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge

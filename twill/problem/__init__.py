@@ -15,7 +15,7 @@ from twill.artifacts.hardware import HALVES
 from twill.artifacts.loop import Dependence, Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.problem import rules as model
 from twill.problem.costs import Reservation, StaticCost, static_costs
 from twill.problem.operations import Edge, PinnedRegisters, ProblemOperation, RegisterFile, Wishes

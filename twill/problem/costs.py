@@ -17,7 +17,7 @@ from twill.artifacts.hardware import EIGHTHS
 from twill.artifacts.loop import Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import TimeScale
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.solvers.scip import new_model, optimize, total
 
 FULL_RATE_SHARE = EIGHTHS - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from twill.files import write_whole
+from twill.base.files import write_whole
 from twill.schemas import SCHEMAS, schema_text
 
 for schema_name in SCHEMAS:

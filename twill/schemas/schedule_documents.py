@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from twill import errors
 from twill.artifacts.base import Part
 from twill.artifacts.program import Barrier
 from twill.artifacts.promise import ProgramBound, Promise
 from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Rules
+from twill.base import errors
 from twill.bounds import ResourceArgument
 from twill.bounds.analysis import Recurrence
 from twill.bounds.configurations import ConfigurationBound
@@ -33,7 +33,7 @@ from twill.verification.proof import Trusted
 
 @dataclass(frozen=True, kw_only=True)
 class Refused(errors.Refusal):
-    """Why there is no answer; see `twill.errors.Refusal`."""
+    """Why there is no answer; see `twill.base.errors.Refusal`."""
 
     message: str
 

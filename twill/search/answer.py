@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any
 
 from twill.artifacts.schedule import Schedule, TimeScale
+from twill.base.deadline import Deadline
+from twill.base.errors import DefectError, Refusal, RefusedError, TwillError
 from twill.bounds import bounds, every_bound
-from twill.deadline import Deadline
 from twill.engines import EngineFactory
 from twill.engines.yices.system import anchor_of
-from twill.errors import DefectError, Refusal, RefusedError, TwillError
 from twill.lower import realize
 from twill.problem import Problem
 from twill.search.known import not_proved

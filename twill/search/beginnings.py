@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 from twill.search.request import Request
 
 MOST_SOLVED = 45  # operations of a loop that a solver is asked about

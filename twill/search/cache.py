@@ -12,9 +12,9 @@ from pathlib import Path
 
 from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Schedule
-from twill.console import warn
-from twill.errors import InputError, TwillError
-from twill.files import SIZE_LIMIT_BYTES, inside, write_whole
+from twill.base.console import warn
+from twill.base.errors import InputError, TwillError
+from twill.base.files import SIZE_LIMIT_BYTES, inside, write_whole
 from twill.search.request import LEVELS, Request, versions
 from twill.verification import verify
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from twill.artifacts.proof import Family, Level, LevelProof, Limit, LowerBound, Proof, Weight
+from twill.base.console import Report, silent
 from twill.bounds import Bounds
-from twill.console import Report, silent
 from twill.problem import Problem
 from twill.problem.solution import Assignment
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from twill.artifacts.proof import LevelProof, LowerBound
+from twill.base.deadline import Deadline
+from twill.base.errors import RefusedError
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.bounds.infeasible import refuse_infeasible
-from twill.deadline import Deadline
 from twill.engines import Answer, Engine, EngineFactory, Limits, Question
 from twill.engines.cbc import modulo_schedule
-from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.solution import Assignment

@@ -15,11 +15,11 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level, Limit
 from twill.artifacts.schedule import Rules, TimeScale
-from twill.console import Report, silent
+from twill.base.console import Report, silent
+from twill.base.errors import InputError, short
+from twill.base.names import wrong
 from twill.engines import EngineFactory
 from twill.engines.cpsat import CpSatProver
-from twill.errors import InputError, short
-from twill.names import wrong
 from twill.problem import Problem, build_problem
 from twill.problem.costs import BUDGET, normalize
 from twill.problem.operations import Wishes

@@ -10,8 +10,8 @@ from typing import Any
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, Schedule
-from twill.console import Report, silent
-from twill.deadline import Deadline
+from twill.base.console import Report, silent
+from twill.base.deadline import Deadline
 from twill.problem.costs import BUDGET
 from twill.search.answer import Answering, lacking
 from twill.search.cache import Cache, doubt, request_key

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from twill.artifacts.proof import Level, Proof
+from twill.base.console import meanwhile
+from twill.base.deadline import Deadline
+from twill.base.errors import RefusedError
 from twill.bounds import RELAXED, bounds, every_bound, lacks_registers, least_length, least_stages
 from twill.bounds.infeasible import (
     as_written,
@@ -21,11 +24,8 @@ from twill.bounds.infeasible import (
     refuse_infeasible,
     undecided,
 )
-from twill.console import meanwhile
-from twill.deadline import Deadline
 from twill.engines import Answer, EngineFactory, Question
 from twill.engines.cpsat import CpSatProver
-from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import Reached, measured, proof_within, proofs

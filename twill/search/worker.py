@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from twill.artifacts.schedule import Schedule
-from twill.console import Report, end_with_parent, silent
-from twill.deadline import Deadline, check
-from twill.errors import Refusal, RefusedError, SolverError, TwillError
-from twill.executors import MOST_DEATHS, interrupts_later
+from twill.base.console import Report, end_with_parent, silent
+from twill.base.deadline import Deadline, check
+from twill.base.errors import Refusal, RefusedError, SolverError, TwillError
+from twill.base.executors import MOST_DEATHS, interrupts_later
 from twill.search.cache import Cache
 from twill.search.known import FOUND
 from twill.search.request import Log, Request

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.schedule import Schedule
-from twill.figures import Look, legend, look
+from twill.base.figures import Look, legend, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from typing import Any
 from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.program import Arrive, Await, Get, Interleave, Issue, Put, Wait
 from twill.artifacts.schedule import Group, Schedule
-from twill.errors import InputError
-from twill.formats import plural
+from twill.base.errors import InputError
+from twill.base.formats import plural
 from twill.show import unit_of_time
 from twill.show.iterations import Iteration, phase, ring, slot
 from twill.show.rounds import Places, Round, Step, pipelined, reads

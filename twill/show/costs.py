@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from twill.artifacts.loop import Operation
+from twill.base.console import say
+from twill.base.formats import count, megahertz, plural, teraflops
+from twill.base.tables import Column, Table
 from twill.bounds.analysis import Analysis, Recurrence, product_flops
-from twill.console import say
-from twill.formats import count, megahertz, plural, teraflops
 from twill.problem.costs import StaticCost
 from twill.show.inputs import (
     folded_kinds,
@@ -19,7 +20,6 @@ from twill.show.inputs import (
     operation_data,
     result_registers,
 )
-from twill.tables import Column, Table
 
 MARKS = {
     "a": "asynchronous",

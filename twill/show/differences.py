@@ -13,9 +13,9 @@ from typing import Any
 
 from twill.artifacts.program import Barrier, Get, Instruction, Interleave, Put
 from twill.artifacts.schedule import Schedule
-from twill.console import WIDTH, say
-from twill.errors import TwillError
-from twill.formats import plural
+from twill.base.console import WIDTH, say
+from twill.base.errors import TwillError
+from twill.base.formats import plural
 from twill.problem.costs import static_costs
 from twill.show import unit_of_time
 

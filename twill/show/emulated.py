@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from twill.console import say
-from twill.formats import plural
+from twill.base.console import say
+from twill.base.formats import plural
+from twill.base.tables import Column, Table
 from twill.sim.emulator import LARGEST_ERROR, LARGEST_UNLIKE, Emulation, Run
-from twill.tables import Column, Table
 
 
 def emulation_data(found: Emulation) -> dict[str, Any]:

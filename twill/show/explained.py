@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from twill.console import paragraph, say
+from twill.base.console import paragraph, say
+from twill.base.formats import cycles, percent
+from twill.base.tables import Column, Table
 from twill.explain.programs import ProgramExplanation, ProgramLever
-from twill.formats import cycles, percent
 from twill.show.polished import MET
 from twill.sim.show import print_pace
-from twill.tables import Column, Table
 
 
 def program_explanation_data(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
-from twill.figures import EDGE, Look, look, new_figure, save
+from twill.base.figures import EDGE, Look, look, new_figure, save
 from twill.show import Looks, codes, groups_legend, key, label, looks, unit_of_time
 from twill.show.differences import Comparison
 from twill.show.placed import Bar, Placed, Track, lanes, placed, reservation_table

@@ -13,9 +13,9 @@ from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
-from twill.figures import PICTURES, check_ending, new_figure, save
-from twill.files import write_whole
-from twill.names import elided
+from twill.base.figures import PICTURES, check_ending, new_figure, save
+from twill.base.files import write_whole
+from twill.base.names import elided
 from twill.show import groups_legend, label, looks
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from twill.artifacts.hardware import EIGHTHS
 from twill.artifacts.loop import Invariant, Loop, Operation, Tile
 from twill.artifacts.machine import Machine
+from twill.base.console import say
+from twill.base.formats import count, megahertz, number, plural
+from twill.base.tables import Column, Table, output
 from twill.bounds.analysis import components
-from twill.console import say
-from twill.formats import count, megahertz, number, plural
 from twill.frontends import machine_of
 from twill.frontends.subtiling import Plan
 from twill.frontends.subtiling import Role as Part
 from twill.frontends.subtiling.dimensions import is_product
 from twill.frontends.subtiling.plan import product_shape
-from twill.tables import Column, Table, output
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

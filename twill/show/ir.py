@@ -34,7 +34,7 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Tile
 from twill.artifacts.program import Get, Instruction, Interleave, Issue, Put, Storage
 from twill.artifacts.schedule import Group, Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.frontends.schedules import AS_JSON, VERSION
 from twill.frontends.types import ELEMENTS
 from twill.show.code import check_programs

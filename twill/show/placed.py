@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.problem import Problem, build_problem
 from twill.problem.operations import Edge
 

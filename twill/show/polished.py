@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.promise import Promise
-from twill.console import paragraph, say
-from twill.formats import cycles, percent, plural, signed_percent
+from twill.base.console import paragraph, say
+from twill.base.formats import cycles, percent, plural, signed_percent
 from twill.show.differences import Comparison, differences_data, print_differences
 from twill.show.proof import why
 from twill.show.schedule import print_schedule

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from typing import Any
 
 from twill.artifacts.proof import LowerBound, Proof
+from twill.base.console import paragraph, say
+from twill.base.formats import count, cycles, percent, plural
+from twill.base.tables import Column, Table
 from twill.bounds import ResourceArgument
 from twill.bounds.configurations import ConfigurationBound, is_turn
-from twill.console import paragraph, say
 from twill.explain import Explanation, Reproof, Role
 from twill.explain.levers import Lever
-from twill.formats import count, cycles, percent, plural
-from twill.tables import Column, Table
 from twill.verification import Verdict, Violation, conditions
 
 MOST = 4  # violations of one rule that are told; an order breaks one for every operation

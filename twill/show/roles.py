@@ -20,11 +20,11 @@ from twill.artifacts.program import (
     Wait,
 )
 from twill.artifacts.schedule import Group, Schedule
-from twill.console import WIDTH
-from twill.figures import PICTURES, check_ending, new_figure, page, save
-from twill.files import write_whole
-from twill.formats import plural
-from twill.names import elided
+from twill.base.console import WIDTH
+from twill.base.figures import PICTURES, check_ending, new_figure, page, save
+from twill.base.files import write_whole
+from twill.base.formats import plural
+from twill.base.names import elided
 from twill.show import looks
 
 # What a barrier says, by the end of its name (`twill.lower.pipeline.Signal`).

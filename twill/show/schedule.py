@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.schedule import Schedule
-from twill.console import WIDTH, say
-from twill.errors import InputError
-from twill.formats import count, plural
+from twill.base.console import WIDTH, say
+from twill.base.errors import InputError
+from twill.base.formats import count, plural
+from twill.base.tables import Column, Table, output
 from twill.show import Looks, looks, unit_of_time
 from twill.show.placed import Placed, Position, Track, placed, positions, reservation_table
 from twill.show.proof import print_proof
 from twill.show.roles import registers_text, roles
-from twill.tables import Column, Table, output
 
 if TYPE_CHECKING:
     from rich.console import Console

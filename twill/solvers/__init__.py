@@ -18,8 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from twill.console import interruptible
-from twill.errors import MissingLibraryError, SolverError
+from twill.base.console import interruptible
+from twill.base.errors import MissingLibraryError, SolverError
 
 Status = Literal["sat", "unsat", "unknown"]  # ``unknown``: a limit of work was reached
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from twill.console import interruptible
-from twill.errors import SolverError
+from twill.base.console import interruptible
+from twill.base.errors import SolverError
 
 
 def new_model(name: str) -> Any:

@@ -13,14 +13,14 @@ from pathlib import Path
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop
 from twill.artifacts.schedule import Schedule
-from twill.console import paragraph
-from twill.errors import InputError, short
-from twill.files import read_bytes
-from twill.formats import count, cycles, tenths
+from twill.base.console import paragraph
+from twill.base.errors import InputError, short
+from twill.base.files import read_bytes
+from twill.base.formats import count, cycles, tenths
+from twill.base.tables import Column, Table
 from twill.sim.analysis.profile import IDLE, ISSUE, Spent
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
-from twill.tables import Column, Table
 from twill.traces import HERE
 
 COLUMNS = (

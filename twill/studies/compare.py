@@ -15,13 +15,14 @@ from pydantic.json_schema import SkipJsonSchema
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import SCHEDULES, KeptSchedule, Sealed, text_hash
+from twill.base.console import WIDTH, Report, say, silent
+from twill.base.errors import RefusedError
+from twill.base.figures import HATCHES, STRONG, new_figure, svg_text
+from twill.base.files import inside, make_folder, write_whole
+from twill.base.formats import cycles, percent, ratio, signed_percent, teraflops
+from twill.base.names import file_name
+from twill.base.tables import Column, Table
 from twill.bounds import bounds
-from twill.console import WIDTH, Report, say, silent
-from twill.errors import RefusedError
-from twill.figures import HATCHES, STRONG, new_figure, svg_text
-from twill.files import inside, make_folder, write_whole
-from twill.formats import cycles, percent, ratio, signed_percent, teraflops
-from twill.names import file_name
 from twill.problem import build_problem
 from twill.sim.analysis import clock_of, flop_per_iteration
 from twill.sim.engine import Conditions
@@ -29,7 +30,6 @@ from twill.sim.engine.events import SimulationError
 from twill.sim.execute import Run, simulate
 from twill.studies.subjects import Subject, experts, variant, variants_of
 from twill.studies.subjects import Variant as Way
-from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,13 +15,14 @@ from pathlib import Path
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
 from twill.artifacts.schedule import Schedule
+from twill.base.console import say_written
+from twill.base.errors import RefusedError
+from twill.base.executors import local
+from twill.base.files import write_whole
+from twill.base.formats import count, cycles, percent, plural
+from twill.base.tables import Column, Table
 from twill.bounds.programs import program_bound
-from twill.console import say_written
 from twill.emit import emitted
-from twill.errors import RefusedError
-from twill.executors import local
-from twill.files import write_whole
-from twill.formats import count, cycles, percent, plural
 from twill.frontends import load_loop
 from twill.polish import polish, programs_of
 from twill.search.beginnings import answers, beginnings
@@ -32,7 +33,6 @@ from twill.sim.emulator import emulate
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
 from twill.sim.show.timeline import draw_timeline, window
-from twill.tables import Column, Table
 from twill.traces import HERE
 from twill.traces.make_ttgir import BLACKWELL, HOPPER, PACKAGED, Packaged
 from twill.verification import verify

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from twill.console import say
-from twill.errors import InputError, MissingLibraryError, TwillError
+from twill.base.console import say
+from twill.base.errors import InputError, MissingLibraryError, TwillError
+from twill.base.tables import Column, Table
 from twill.sim.emulator import failure, source_of
-from twill.tables import Column, Table
 
 TRIPS = (2, 3, 8, 32, 64)
 INSTEAD = "without a GPU: --emulate"

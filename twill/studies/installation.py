@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from twill.console import paragraph
+from twill.base.console import paragraph
+from twill.base.errors import EXTRA
+from twill.base.tables import Column, Table
 from twill.engines.cbc import cbc
-from twill.errors import EXTRA
 from twill.sim.engine import issue
 from twill.solvers import import_yices
 from twill.solvers.scip import new_model
-from twill.tables import Column, Table
 
 REQUIRED = "pip install --force-reinstall {}"
 NVIDIA_SECONDS = 10  # after which nvidia-smi, which hangs where a driver does, is given up

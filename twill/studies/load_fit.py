@@ -25,11 +25,11 @@ import numpy.typing as npt
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Operation
 from twill.artifacts.machine import Machine
-from twill.console import Report, paragraph, silent
-from twill.errors import InputError
-from twill.formats import count, number, percent, signed_percent
+from twill.base.console import Report, paragraph, silent
+from twill.base.errors import InputError
+from twill.base.formats import count, number, percent, signed_percent
+from twill.base.tables import Column, Table
 from twill.studies.one_sm_gemm import SOURCE, Configuration, loop, measured, simulated
-from twill.tables import Column, Table
 
 CONSTANTS = ("tma_latency", "tma_row", "tma_latency_per_kib")
 FIT_STAGES = (2, 3)

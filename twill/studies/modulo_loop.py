@@ -17,10 +17,10 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Await, Issue
 from twill.artifacts.schedule import Schedule
+from twill.base.console import Report, silent
+from twill.base.errors import RefusedError
 from twill.bounds import NO_PATH, bounds, longest_paths
-from twill.console import Report, silent
 from twill.engines.cbc import ModuloSchedule, modulo_schedule
-from twill.errors import RefusedError
 from twill.lower.baselines import LOADS, components, in_order, is_streaming
 from twill.lower.orders import RING
 from twill.problem import Problem, build_problem

@@ -16,7 +16,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.frontends.builder import LoopBuilder
 from twill.frontends.schedules import scheduled
 from twill.sim.execute import run

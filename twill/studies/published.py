@@ -15,13 +15,13 @@ from typing import Any
 from twill.artifacts.hardware import CommandQueue, Count
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.console import Report, paragraph, say, silent
-from twill.formats import cycles, signed_percent
+from twill.base.console import Report, paragraph, say, silent
+from twill.base.formats import cycles, signed_percent
+from twill.base.tables import Column, Table
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine import WARP_SCHEDULERS
 from twill.sim.execute import run
 from twill.studies.one_sm_gemm import SOURCE, measured, simulated
-from twill.tables import Column, Table
 
 FA3 = "fa3_forward_128x176_parts"
 NEITHER = f"{FA3}_no_overlap_no_ping_pong"

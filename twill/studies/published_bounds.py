@@ -20,15 +20,15 @@ from pydantic import Field
 from twill.artifacts.base import Part, packaged_text, parse_toml
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
+from twill.base.console import paragraph
+from twill.base.formats import cycles
+from twill.base.tables import Column, Table
 from twill.bounds.programs import program_bounds
 from twill.bounds.work import Argument
-from twill.console import paragraph
-from twill.formats import cycles
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis import flop_per_iteration
 from twill.studies import one_sm_gemm
-from twill.tables import Column, Table
 
 LEAST_LATENCY = 1  # cycles of every load: bounds that hold wherever the data come from
 COLUMNS = (

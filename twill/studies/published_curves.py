@@ -11,14 +11,14 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twill.console import Report, paragraph, silent
-from twill.formats import signed_percent
+from twill.base.console import Report, paragraph, silent
+from twill.base.formats import signed_percent
+from twill.base.tables import Column, Table
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis.problems import attention
 from twill.sim.analysis.whole_kernel import WholeKernel
 from twill.studies.published import AIM
 from twill.studies.published_bounds import Series, every_series
-from twill.tables import Column, Table
 
 SHORTEST = 1024
 # The program of each loop, or the one that stands in where a kernel's own is not known.

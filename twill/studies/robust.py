@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twill.artifacts.schedule import Schedule
-from twill.console import Report, silent
-from twill.errors import TwillError
-from twill.formats import plural
+from twill.base.console import Report, silent
+from twill.base.errors import TwillError
+from twill.base.formats import plural
 from twill.search.request import Request
 from twill.sim.analysis.rings import streaming, with_depth
 from twill.sim.execute import run

@@ -12,9 +12,9 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import SCHEMA as ORDER
 from twill.artifacts.schedule import Schedule
-from twill.console import Report, silent
-from twill.errors import InputError, RefusedError, short
-from twill.files import read_bytes
+from twill.base.console import Report, silent
+from twill.base.errors import InputError, RefusedError, short
+from twill.base.files import read_bytes
 from twill.frontends import READERS, load_loop, packaged_loops
 from twill.frontends.ddg.schedules import is_schedule_graph
 from twill.frontends.schedules import load_schedule, packaged_schedules

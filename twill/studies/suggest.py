@@ -11,10 +11,10 @@ from itertools import islice
 
 from twill.artifacts.loop import MOST_WARPS, Loop, Operation, Tile
 from twill.artifacts.machine import Machine
+from twill.base.console import Report, paragraph, progress, say, silent
+from twill.base.errors import RefusedError, TwillError
+from twill.base.formats import number
 from twill.bounds.programs import program_bound
-from twill.console import Report, paragraph, progress, say, silent
-from twill.errors import RefusedError, TwillError
-from twill.formats import number
 from twill.frontends import load_loop, threads_per_warp
 from twill.frontends.subtiling import impossible_product, subtile
 from twill.frontends.subtiling.plan import choices

@@ -15,7 +15,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Await, Issue
 from twill.artifacts.schedule import Schedule
-from twill.errors import RefusedError
+from twill.base.errors import RefusedError
 from twill.frontends.ttgir.reader import Dump, Plain, plain
 from twill.lower.baselines import in_order
 

@@ -15,7 +15,7 @@ from twill.artifacts.hardware import CELL_BITS, EIGHTHS, SharedMemory, TensorMem
 from twill.artifacts.loop import Cost, Dependence, Loop, Operation, Step, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 
 Units = Callable[[int], int]  # turns cycles into the schedule's units of time
 

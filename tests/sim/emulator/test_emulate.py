@@ -13,7 +13,7 @@ import pytest
 
 from tests.house.test_house import ROOT
 from tests.support.commands import TWILL, in_process
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.sim.emulator import emulate, load, stand_ins
 
 GEMM = ROOT / "tests" / "data" / "gluon" / "gemm_tcgen05.py"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from twill.base.errors import RefusedError
 from twill.emit.attributes import refused
 from twill.emit.dress import integers
 from twill.emit.dress.scans import combination, is_reverse, used_result
 from twill.emit.dress.texts import CLOSED, LOOSE, PLUS, Text, joined, number_text
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, SSAValue, Statement, constant
-from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import combine_of
 from twill.frontends.ttgir.reader import integer, name_of
 from twill.frontends.ttgir.reader import integers as numbers_of

@@ -171,10 +171,12 @@ class Choice:
         return runs and not found.faults and not self.missing(found)
 
     def missing(self, found: Found) -> list[Outcome]:
-        """Return what does not happen, of statements that are computed from arguments."""
+        """Return what does not happen, in the kernel's order, of what arguments decide."""
+        seen = {statement for statement, _ in found.outcomes}
         return [
             (statement, outcome)
-            for statement in dict.fromkeys(s for s, _ in found.outcomes if name_of(s) in EXPECTED)
+            for statement in self.source.function.walk()
+            if statement in seen and name_of(statement) in EXPECTED
             for outcome in self._expected(statement)
             if (statement, outcome) not in found.outcomes
         ]

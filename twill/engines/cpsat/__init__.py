@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from twill.console import interruptible
+from twill.base.console import interruptible
 from twill.engines import (
     FREELY,
     NO_LIMITS,

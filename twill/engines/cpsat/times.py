@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from twill.base.errors import MissingLibraryError
 from twill.bounds import NO_PATH, longest
 from twill.engines.families import Literal
-from twill.errors import MissingLibraryError
 
 # (u, v, amount, iterations): M(v) + iterations * I >= M(u) + amount.
 Arc = tuple[int, int, int, int]

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from twill.base.errors import InputError
 from twill.engines import NO_LIMITS, Answer, Limits, Question
 from twill.engines.paper.system import System, copies
-from twill.errors import InputError
 from twill.problem.solution import with_registers
 from twill.solvers import import_yices
 

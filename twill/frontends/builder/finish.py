@@ -18,11 +18,11 @@ from twill.artifacts.loop import (
     Tile,
     zero_distance_cycle,
 )
-from twill.errors import short
+from twill.base.errors import short
+from twill.base.names import unused
 from twill.frontends import NEGATED, complaint
 from twill.frontends.builder.values import Node, Value, Variable
 from twill.frontends.types import Layout, blocked, elements_per_thread, lanes_per_warp, sharing
-from twill.names import unused
 
 if TYPE_CHECKING:
     from twill.frontends.builder.recorder import Recorder

@@ -10,7 +10,8 @@ from typing import Literal, Unpack
 from pydantic import ValidationError
 
 from twill.artifacts.loop import Cost, ElementType, Loop, MemoryName, Tile
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
+from twill.base.names import wrong
 from twill.frontends import complaint
 from twill.frontends.builder.values import (
     Carried,
@@ -23,7 +24,6 @@ from twill.frontends.builder.values import (
     Variable,
     describe,
 )
-from twill.names import wrong
 
 OWN_MODULES = "twill.frontends.builder"
 

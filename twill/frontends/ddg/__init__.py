@@ -35,9 +35,9 @@ from twill.artifacts.loop import (
     Step,
     Tile,
 )
-from twill.console import warn
-from twill.errors import InputError, RefusedError
-from twill.files import read_bytes
+from twill.base.console import warn
+from twill.base.errors import InputError, RefusedError
+from twill.base.files import read_bytes
 from twill.frontends.ddg.format import DependenceGraphs, Node, Op, Operand, is_integer
 from twill.frontends.ttgir.kinds import ALLOCATIONS, ELEMENTWISE, KINDS, WRITES
 

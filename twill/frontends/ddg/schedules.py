@@ -22,7 +22,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup, Waits
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.frontends.ddg import MACHINE, load_ddg, operation_name
 from twill.frontends.ddg.format import LENIENT, MOST_NODES, Edge, Kernel, Number, Warps
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from twill.artifacts.loop import MOST_EXTENT, Loop, Tile
 from twill.artifacts.machine import Machine
-from twill.errors import InputError, RefusedError, short
+from twill.base.errors import InputError, RefusedError, short
 from twill.frontends import machine_of, threads_per_warp
 from twill.frontends.subtiling.dimensions import Dimension, dimension_classes, extent, with_tiles
 from twill.frontends.subtiling.plan import (

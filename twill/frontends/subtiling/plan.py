@@ -10,7 +10,7 @@ from functools import cached_property
 from twill.artifacts.hardware import Products
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
-from twill.errors import InputError, RefusedError, short
+from twill.base.errors import InputError, RefusedError, short
 from twill.frontends.subtiling.dimensions import (
     RESULT,
     Classes,

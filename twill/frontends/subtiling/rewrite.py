@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Read, Tile
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
+from twill.base.names import MOST_NAME
 from twill.frontends.subtiling.dimensions import ACCUMULATOR, with_tiles
 from twill.frontends.subtiling.plan import Plan, Role
-from twill.names import MOST_NAME
 
 Named = Mapping[tuple[int, int], str]
 Attributes = Mapping[str, str | bool | int | float]

@@ -15,7 +15,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from twill.errors import InputError
+from twill.base.errors import InputError
 from twill.frontends.triton_dump.call import Configured, example, with_strides
 from twill.frontends.triton_dump.files import found, gpu_of, one_line, shortened, undecorated
 from twill.frontends.triton_dump.lower import DEFAULT_WARPS, check_target, dump, dump_compiled

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from twill.console import note
-from twill.errors import InputError, short
+from twill.base.console import note
+from twill.base.errors import InputError, short
 
 CONSTANT = "constexpr"
 DIVISIBLE = "D"  # what Triton's backend reads as divisible by 16

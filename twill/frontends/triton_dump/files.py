@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from twill.console import note
-from twill.errors import InputError
-from twill.files import keep_input
+from twill.base.console import note
+from twill.base.errors import InputError
+from twill.base.files import keep_input
 from twill.frontends.triton_dump.lower import import_triton, target_of
 
 LONGEST_REASON = 300

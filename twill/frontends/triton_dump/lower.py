@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from twill.errors import InputError, MissingLibraryError
-from twill.files import inside, write_whole
+from twill.base.errors import InputError, MissingLibraryError
+from twill.base.files import inside, write_whole
 from twill.frontends.triton_dump.call import specialized
 from twill.frontends.triton_dump.listing import Listing, annotated
 from twill.frontends.triton_dump.pipelined import with_pipeline

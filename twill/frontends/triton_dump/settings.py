@@ -9,9 +9,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
+from twill.base.names import elided
 from twill.frontends.triton_dump.call import Constant, Type, without_block
-from twill.names import elided
 
 NUMBERS = (
     *("fp8e4nv", "fp8e5", "fp8e4b15", "fp16", "bf16", "fp32", "fp64"),

@@ -11,8 +11,9 @@ from xdsl.ir import SSAValue
 
 from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Folded, Invariant, Loop, Origin, Read, Source, Tile
-from twill.errors import InputError, short
-from twill.files import read_bytes
+from twill.base.errors import InputError, short
+from twill.base.files import read_bytes
+from twill.base.names import unused
 from twill.frontends.ttgir.around import shared_bytes
 from twill.frontends.ttgir.contiguity import Contiguity
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
@@ -34,7 +35,6 @@ from twill.frontends.ttgir.memory import Buffers, global_order
 from twill.frontends.ttgir.passes import run_passes
 from twill.frontends.ttgir.reader import Dump, integer, name_of, string
 from twill.frontends.types import sharing
-from twill.names import unused
 
 ACCUMULATOR, USE_C = 2, 3
 # What makes values outside the loop that occupy no memory.

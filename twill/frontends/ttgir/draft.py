@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from twill.artifacts.loop import Dependence, DependenceKind, Folded, Operation, Tile
-from twill.names import unused
+from twill.base.names import unused
 
 Axes = tuple[int | None, ...]
 OWN = ("key", "source", "transposed")  # what a node has and an operation of the artifact has not

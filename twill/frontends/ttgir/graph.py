@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.frontends import refused
 from twill.frontends.ttgir.draft import Axes
 from twill.frontends.ttgir.kinds import VIEWS, kind_of

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.frontends import refused
 from twill.frontends.ttgir.reader import (
     Dump,

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.frontends.types import Type, parse_type
 
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)

@@ -17,8 +17,8 @@ from typing import Any
 from twill.artifacts.costs import Rule, names_in, parsed, variables
 from twill.artifacts.loop import Loop, Operation, Tile
 from twill.artifacts.machine import Machine
-from twill.errors import InputError
-from twill.files import read_bytes
+from twill.base.errors import InputError
+from twill.base.files import read_bytes
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.ttgir.kinds import SAID
 from twill.problem.costs import static_cost

@@ -9,8 +9,8 @@ from typing import Any, TypeVar, get_args
 
 from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Rules
-from twill.console import Report, silent
-from twill.errors import InputError, short
+from twill.base.console import Report, silent
+from twill.base.errors import InputError, short
 from twill.frontends import packaged_loops
 from twill.search.request import EngineName, TimeMode
 from twill.studies.bench.process import solve_apart

@@ -17,8 +17,8 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twill.console import end_with_parent
-from twill.executors import interrupts_later
+from twill.base.console import end_with_parent
+from twill.base.executors import interrupts_later
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -138,7 +138,7 @@ def _child(case: Case, told: Connection) -> None:
 
 def _solve(case: Case, told: Connection) -> None:
     from twill.artifacts.machine import Machine
-    from twill.errors import RefusedError, TwillError
+    from twill.base.errors import RefusedError, TwillError
     from twill.search.request import Request, engine_factory
     from twill.search.scheduler import solve
 

@@ -15,14 +15,14 @@ from twill.artifacts.loop import Cost, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.console import Report, say, silent
-from twill.formats import count, mebibytes, ratio
+from twill.base.console import Report, say, silent
+from twill.base.formats import count, mebibytes, ratio
+from twill.base.tables import Column, Table
 from twill.frontends import load_loop
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.tables import Column, Table
 
 LOOP, MACHINE = "fa_fwd_hopper", "hopper_h100"
 REPEATS = 3

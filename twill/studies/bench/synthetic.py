@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from twill.artifacts.loop import Loop
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 from twill.frontends.builder import LoopBuilder, Value
 
 LEAST_OPERATIONS, MOST_OPERATIONS = 10, 200

@@ -7,12 +7,12 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twill.console import say
-from twill.figures import new_figure, save
-from twill.files import inside
-from twill.formats import MIB, count, cycles, mebibytes, number, seconds
+from twill.base.console import say
+from twill.base.figures import new_figure, save
+from twill.base.files import inside
+from twill.base.formats import MIB, count, cycles, mebibytes, number, seconds
+from twill.base.tables import Column, Table
 from twill.studies.bench import Bench, Growth, Outcome
-from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,12 +10,13 @@ from typing import Any
 
 import twill
 from twill.artifacts.schedule import Schedule
+from twill.base.console import Report, silent
+from twill.base.errors import InputError
+from twill.base.formats import cycles, signed_percent, teraflops
+from twill.base.names import unused
+from twill.base.tables import Column, Table
 from twill.bounds.programs import program_bound
-from twill.console import Report, silent
-from twill.errors import InputError
-from twill.formats import cycles, signed_percent, teraflops
 from twill.frontends.schedules import load_schedule
-from twill.names import unused
 from twill.show import looks
 from twill.show.code import code
 from twill.show.differences import Comparison as Pair
@@ -43,7 +44,6 @@ from twill.studies.sweep.journal import NAME as JOURNAL
 from twill.studies.sweep.journal import read
 from twill.studies.sweep.points import check_points, tasks
 from twill.studies.sweep.table import frame, plot_sweep, points_table
-from twill.tables import Column, Table
 
 MOST_ROWS = 400
 MOST_STEADY = 24

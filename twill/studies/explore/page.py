@@ -11,9 +11,9 @@ from html import escape
 from typing import Any
 
 import twill
-from twill.figures import COLOURS
+from twill.base.figures import COLOURS
+from twill.base.tables import Table
 from twill.studies.explore.pictures import AXIS, CHARACTER, LEFT, WIDTH
-from twill.tables import Table
 
 Picture = tuple[str, str]  # what a figure shows, and the figure as SVG
 

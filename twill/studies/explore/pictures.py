@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
-from twill.figures import COLOURS
-from twill.formats import cycles, percent
-from twill.names import elided
+from twill.base.figures import COLOURS
+from twill.base.formats import cycles, percent
+from twill.base.names import elided
 from twill.show import Looks, unit_of_time
 from twill.show.placed import Placed, reservation_table
 from twill.sim.checks.occupancy import UNITS, Occupancy

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
-from twill.errors import TwillError
-from twill.figures import HATCHES, STRONG, new_figure, svg_text
-from twill.names import elided
+from twill.base.errors import TwillError
+from twill.base.figures import HATCHES, STRONG, new_figure, svg_text
+from twill.base.names import elided
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
 from twill.sim.show.timeline import window

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
-from twill.console import Report, paragraph, say, silent
-from twill.errors import InputError, short
-from twill.executors import local
-from twill.figures import new_figure, save
-from twill.files import inside, write_whole
-from twill.formats import number, tenths, yes
+from twill.base.console import Report, paragraph, say, silent
+from twill.base.errors import InputError, short
+from twill.base.executors import local
+from twill.base.figures import new_figure, save
+from twill.base.files import inside, write_whole
+from twill.base.formats import number, tenths, yes
+from twill.base.tables import Column, Table
 from twill.search.request import Request
 from twill.studies.published import AIM, table
 from twill.studies.reproduce import backward, experiments, forward
 from twill.studies.reproduce.claims import Case, CaseResult, Settings
 from twill.studies.reproduce.strategy import MOST, STRATEGIES
-from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,14 +19,14 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Schedule, TimeScale
+from twill.base.console import Report, silent
+from twill.base.deadline import Deadline
+from twill.base.errors import InputError, MissingLibraryError, RefusedError
+from twill.base.files import write_whole
 from twill.compiled import Limits as CompiledLimits
 from twill.compiled import architecture_of, check
-from twill.console import Report, silent
-from twill.deadline import Deadline
 from twill.emit import emitted
 from twill.engines import Limits
-from twill.errors import InputError, MissingLibraryError, RefusedError
-from twill.files import write_whole
 from twill.frontends import load_loop, packaged_loops
 from twill.lower.prepare import prepared
 from twill.polish import polish, programs_of

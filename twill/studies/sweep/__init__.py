@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import SCHEDULES, Sweep, Swept, SweptRun
-from twill.console import Counter, Report
-from twill.errors import InputError
-from twill.executors import completed
-from twill.files import inside, make_folder, read_bytes, write_whole
-from twill.names import file_name
+from twill.base.console import Counter, Report
+from twill.base.errors import InputError
+from twill.base.executors import completed
+from twill.base.files import inside, make_folder, read_bytes, write_whole
+from twill.base.names import file_name
 from twill.studies.sweep.journal import NAME as JOURNAL
 from twill.studies.sweep.journal import Journal
 from twill.studies.sweep.points import (

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.sweep import Sweep
-from twill.formats import plural
+from twill.base.formats import plural
 from twill.studies.sweep.parameters import RINGS, parameter
 from twill.studies.sweep.table import SUBJECT, numeric_axes, plain, setting
 

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from twill.artifacts.base import first_problem
 from twill.artifacts.sweep import HashedLine, JournalHeader, JournalLine, text_hash
-from twill.errors import InputError
-from twill.files import inside
+from twill.base.errors import InputError
+from twill.base.files import inside
 from twill.studies.sweep.points import Row
 
 NAME = "journal.jsonl"

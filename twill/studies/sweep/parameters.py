@@ -15,9 +15,9 @@ import numpy as np
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar, Values
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
+from twill.base.names import wrong
 from twill.frontends.subtiling import resize, subtile
-from twill.names import wrong
 from twill.sim.analysis.advice import faster, scaled_signals
 
 Kind = Literal["whole", "number", "text"]

@@ -17,9 +17,9 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import SCHEDULES, JournalRow, Scalar, Sweep, SweptRun, text_hash
-from twill.console import Report, silent
-from twill.errors import InputError, RefusedError, TwillError, short
-from twill.names import file_name
+from twill.base.console import Report, silent
+from twill.base.errors import InputError, RefusedError, TwillError, short
+from twill.base.names import file_name
 from twill.search.cache import Cache, code_hash
 from twill.search.request import Request
 from twill.search.scheduler import solve

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.sweep import Count, JournalRow, Scalar, Sweep
-from twill.errors import MissingLibraryError
-from twill.figures import DASHES, MARKERS, STRONG, new_figure, svg_text
-from twill.files import inside, write_whole
-from twill.formats import cycles, percent, teraflops, yes
+from twill.base.errors import MissingLibraryError
+from twill.base.figures import DASHES, MARKERS, STRONG, new_figure, svg_text
+from twill.base.files import inside, write_whole
+from twill.base.formats import cycles, percent, teraflops, yes
+from twill.base.tables import Column, Table
 from twill.studies.sweep.parameters import RINGS, parameter
 from twill.studies.sweep.points import Row
-from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,11 +17,11 @@ from typing import Any
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import SCHEDULES, KeptSchedule, text_hash
 from twill.artifacts.tuning import Tuned, TunedLine, TunedRow
-from twill.console import Counter
-from twill.errors import InputError
-from twill.executors import completed
-from twill.files import inside, make_folder, write_whole
-from twill.formats import tenths
+from twill.base.console import Counter
+from twill.base.errors import InputError
+from twill.base.executors import completed
+from twill.base.files import inside, make_folder, write_whole
+from twill.base.formats import tenths
 from twill.frontends import load_loop
 from twill.sim.analysis import clock_of
 from twill.studies.sweep.journal import Journal

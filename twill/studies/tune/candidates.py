@@ -12,7 +12,7 @@ from twill.artifacts.hardware import Registers
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar
-from twill.errors import InputError, RefusedError, TwillError, short
+from twill.base.errors import InputError, RefusedError, TwillError, short
 from twill.frontends.subtiling import impossible_product, resize, subtile
 from twill.sim.analysis.problems import (
     RIGHT,

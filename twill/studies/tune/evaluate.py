@@ -9,11 +9,11 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import text_hash
 from twill.artifacts.tuning import Time, TunedRow
+from twill.base.errors import RefusedError, TwillError
 from twill.bounds.programs import program_bounds
 from twill.emit import emitted
 from twill.emit.attributes import check as check_source
 from twill.emit.source import Source
-from twill.errors import RefusedError, TwillError
 from twill.polish import polish, programs_of
 from twill.search.beginnings import answers, beginnings
 from twill.search.cache import Cache

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from twill.artifacts.tuning import Tuned, TunedRow
-from twill.formats import count, cycles, signed_percent, tenths, teraflops
-from twill.tables import Column, Table
+from twill.base.formats import count, cycles, signed_percent, tenths, teraflops
+from twill.base.tables import Column, Table
 
 SUBTILES = "sub-tiles"
 SHOWN = ("tile", SUBTILES)  # values in columns of their own

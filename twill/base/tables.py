@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from twill.console import paragraph
-from twill.names import cell
+from twill.base.console import paragraph
+from twill.base.names import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ class Column:
 
     heading: str  # on two lines where its cells are narrower
     unit: str = ""  # in brackets below the heading
-    # How numbers are written (`twill.formats`), aligned at the right; without it they are words.
+    # How numbers are written (`twill.base.formats`), aligned right; without it they are words.
     form: Callable[[Any], str] | None = None
 
     @property

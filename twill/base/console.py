@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import ParamSpec, Protocol, TypeVar
 
-from twill import interruptions
-from twill.deadline import OutOfTime, check, now
-from twill.errors import TwillError
-from twill.files import STANDARD_OUTPUT, inputs_kept
-from twill.names import one_line, visible
+from twill.base import interruptions
+from twill.base.deadline import OutOfTime, check, now
+from twill.base.errors import TwillError
+from twill.base.files import STANDARD_OUTPUT, inputs_kept
+from twill.base.names import one_line, visible
 
 T = TypeVar("T")
 _meanwhile: ContextVar[Callable[[], None] | None] = ContextVar("meanwhile", default=None)

@@ -14,9 +14,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twill.errors import InputError, short
-from twill.files import STANDARD_OUTPUT, write_whole
-from twill.names import elided
+from twill.base.errors import InputError, short
+from twill.base.files import STANDARD_OUTPUT, write_whole
+from twill.base.names import elided
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

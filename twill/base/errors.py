@@ -11,7 +11,7 @@ import itertools
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from twill.names import MOST_LABEL, elided, one_line
+from twill.base.names import MOST_LABEL, elided, one_line
 
 
 class TwillError(Exception):

@@ -46,11 +46,11 @@ def heard() -> bool:
 def raised() -> Iterator[None]:
     """Let the first Ctrl-C raise KeyboardInterrupt within, and the second end the process."""
     global _heard  # noqa: PLW0603
+    _heard = False
     before = signal.getsignal(signal.SIGINT)
     if not _in_charge() or before not in (_end, signal.default_int_handler):
         yield
         return
-    _heard = False
     signal.signal(signal.SIGINT, _raise)
     try:
         yield

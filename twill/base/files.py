@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
-from twill.errors import InputError, short
+from twill.base.errors import InputError, short
 
 SIZE_LIMIT_BYTES = 64 * 1024 * 1024
 STANDARD_OUTPUT = "-"

@@ -27,8 +27,8 @@ from concurrent.futures import wait as wait_for
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-from twill.errors import InputError, MissingLibraryError, WorkerError
-from twill.interruptions import later
+from twill.base.errors import InputError, MissingLibraryError, WorkerError
+from twill.base.interruptions import later
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")

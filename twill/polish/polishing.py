@@ -1,0 +1,395 @@
+"""Local search for programs that the simulated SM executes faster."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+
+from twill.artifacts.promise import MOST_CONDITIONS, Measured, Promise
+from twill.artifacts.schedule import Schedule
+from twill.base.console import Report, silent
+from twill.base.deadline import Deadline, check
+from twill.base.errors import (
+    DefectError,
+    InputError,
+    Refusal,
+    RefusedError,
+    TwillError,
+    WorkerError,
+)
+from twill.base.executors import collected_rarely, keeping, local
+from twill.base.formats import cycles, signed_percent
+from twill.bounds.programs import program_bound
+from twill.lower.prepare import prepared
+from twill.polish.candidates import Candidate, Programs
+from twill.polish.effort import FIRST, USUAL, programs_of
+from twill.polish.judge import Judge
+from twill.polish.search import CONFIRMING, LAST, Point, anneal, best_of, looked_at, lowest
+from twill.polish.starts import candidates
+from twill.sim.engine import Conditions
+from twill.sim.engine.latency import parse_latencies
+from twill.sim.engine.work import works
+from twill.verification import verify
+
+BEGINNINGS = 200  # programs that are simulated before chains begin, at most
+# Programs that are estimated before it is seen whether one is at the bound, and by one worker; how
+# many times as many are under way.
+AT_A_TIME, TOGETHER, AHEAD = 16, 8, 4
+ANEW = 4  # programs that the second search begins from
+LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
+CHAINS = 12  # programs that a search goes on from at first
+OTHERS_TOLD = 3
+DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
+
+
+@dataclass(frozen=True)
+class Other:
+    """The best program that was found another way.
+
+    `origin`: what was changed in the given schedule first; `cycles`: its interval.
+    """
+
+    origin: str
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Polished:
+    """The best program that was found.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        With its promise; the given one where nothing is faster.
+    given : Schedule
+        The one from which the search began.
+    given_cycles : float or None
+        Interval of the given schedule on the simulated SM, over as many iterations as a promise;
+        None where it does not run, or breaks a rule that the verifier checks.
+    origin : str
+        What was changed in the given schedule before the search went on from it; empty if nothing.
+    others : tuple of Other
+        The next best ways, the best first.
+    objection : str
+        Why the given schedule is no answer, empty if it is one.
+    """
+
+    schedule: Schedule
+    given: Schedule
+    given_cycles: float | None
+    origin: str
+    others: tuple[Other, ...] = ()
+    objection: str = ""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with the best program until then."""
+
+    def __init__(self, polished: Polished) -> None:
+        super().__init__("this is the best program so far")
+        self.polished = polished
+
+
+def polish(
+    schedule: Schedule,
+    *,
+    others: Sequence[Schedule] = (),
+    simulations: int | None = None,
+    seed: int = 0,
+    conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
+    jobs: int = 1,
+    timeout: float | None = None,
+    report: Report = silent,
+    keep: Callable[[Schedule], None] | None = None,
+) -> Polished:
+    """Look for a program of the same loop that takes fewer cycles on the simulated SM.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Where the search begins: anybody's, with programs.
+    others : sequence of Schedule
+        Further ones of the same loop on the same machine to begin with.
+    simulations : int
+        Programs that are simulated, those of normal effort without it; the answer depends on it,
+        and not on `jobs`, nor on time without a `timeout`.
+    seed : int
+        Of the search.
+    conditions : sequence of Conditions
+        The interval counts under the first; what is 3 % longer under others counts a little.
+    jobs : int
+        Processes that simulate at a time.
+    timeout : float, optional
+        Seconds; the best program by then is the answer.
+    report : callable
+        Told of what is found.
+    keep : callable, optional
+        Told of every better program as soon as it is confirmed, as a schedule with its promise.
+
+    Raises
+    ------
+    InputError
+        If the loop cannot be costed for its machine, or conditions name no latency of its loads.
+    RefusedError
+        If neither the schedule, as far as it breaks no rule, nor a program made of it runs.
+    DefectError
+        If what was found breaks a rule.
+    WorkerError
+        If processes that simulate die again and again.
+    Interrupted
+        On Ctrl-C, with the best program that was confirmed and what it takes over fewer iterations.
+    """
+    limit, found = Deadline(timeout), None
+    search = _Polishing(schedule, Judge(tuple(conditions)), report, others, keep=keep, seed=seed)
+    if simulations is None:
+        simulations = programs_of("normal", schedule.loop)
+    try:
+        with collected_rarely():
+            met = search.given_meets_bound()
+            with limit, local(1 if met else jobs) as pool:
+                if not met:
+                    search.run(simulations, pool)
+                found = search.polished(LAST, simulations, pool)
+            if limit.late and found is None:
+                found = search.so_far()
+    except BrokenExecutor:
+        raise WorkerError(
+            "worker processes died again and again, perhaps for want of memory; try fewer --jobs"
+        ) from None
+    except KeyboardInterrupt:
+        found = search.so_far()
+        if found is None:
+            raise
+        raise Interrupted(found) from None
+    if found is None:
+        why = f"; as it is given, {search.objection}" if search.objection else ""
+        raise RefusedError(f"{schedule.name}: no program of it runs{why}", Refusal())
+    return found
+
+
+class _Polishing:
+    """One search.
+
+    `simulated`: programs that were simulated when chains were last compared.
+    `objection`: why the given schedule is no answer, if it is none.
+    """
+
+    def __init__(
+        self,
+        given: Schedule,
+        judge: Judge,
+        report: Report,
+        others: Sequence[Schedule] = (),
+        *,
+        keep: Callable[[Schedule], None] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._keep, self._seed = keep, seed
+        self._given, self._others_given = given, others
+        self._judge, self._report = judge, report
+        self._programs = Programs(given)
+        if len(judge.conditions) > MOST_CONDITIONS:
+            wrong = f"at most {MOST_CONDITIONS} (got {len(judge.conditions)})"
+            raise InputError(wrong, path="conditions")
+        loads = works(given.loop, given.machine)
+        for conditions in judge.conditions:  # one that says nothing is told before any run
+            parse_latencies(conditions.latency, loads, given.machine, conditions.seed)
+        # Loads whose latency is drawn may take no time.
+        latency = 0 if judge.conditions[0].latency else None
+        self._bound = program_bound(given.loop, given.machine, latency=latency)
+        self._as_given = given
+        self._given_cycles: float | None = None
+        self.simulated, self.objection = 0, ""
+        # At the end of a round, and of all chains that have ended since.
+        self._best: Point | None = None
+        self._confirmed: Point | None = None
+        self._intervals: dict[str, float] = {}  # of the best program by its origin
+
+    def given_meets_bound(self) -> bool:
+        """Simulate the given schedule, and return whether nothing is faster."""
+        self._as_given, self._given_cycles, self.objection = self._judge.given(self._given, LAST)
+        return self._given_cycles is not None and self._given_cycles <= self._bound.cycles
+
+    def run(self, simulations: int, pool: Executor | None) -> None:
+        """Look for the best program."""
+        few = max(1, min(simulations // 4, BEGINNINGS))
+        given, bound = (self._given, *self._others_given), float(self._bound.cycles)
+        begin = candidates(self._programs, self._judge, given, bound)
+        points = self._first(begin, few, pool)
+        if points:
+            first = best_of(self._programs, self._judge, points)
+            if self._tell([] if first is None else [first], few):
+                return
+            spent = few
+            times = max(1.0, len(self._given.loop.operations) / USUAL)
+            first_search = int(simulations / times**FIRST)
+            for until in (first_search, simulations):
+                if points and spent < until:
+                    points = anneal(
+                        self._programs,
+                        self._judge,
+                        points,
+                        known=math.inf if self._best is None else self._best.cost,
+                        simulations=until - spent,
+                        seed=self._seed,
+                        pool=pool,
+                        report=partial(self._tell_further, spent),
+                        confirmed=self._take,
+                    )[:ANEW]
+                    spent = until
+
+    def so_far(self) -> Polished | None:
+        """Return the best program that was confirmed until now, None if nothing runs."""
+        self._best = self._confirmed or self._best
+        return self.polished(CONFIRMING, self.simulated)
+
+    def polished(
+        self, iterations: int, simulations: int, pool: Executor | None = None
+    ) -> Polished | None:
+        """Return the best program, None if nothing runs; its promise is measured anew."""
+        best, given = self._best, self._given_cycles
+        schedule, origin = self._as_given, ""
+        if best is not None and (given is None or best.interval < given):
+            schedule, origin = self._programs.schedule(best.candidate), best.origin
+        elif given is None:
+            return None
+        elif given <= self._bound.cycles:
+            simulations = 0
+        with suppress(RefusedError):  # then no kernel can be made of it
+            schedule = prepared(schedule)
+        promised = self._promised(schedule, iterations, simulations, pool)
+        if broken := verify(promised).violations:
+            raise DefectError(f"the best program that was found is not valid, {broken[0]}")
+        others = self._others(origin)
+        return Polished(promised, self._given, given, origin, others, self.objection)
+
+    def _take(self, point: Point) -> None:
+        """Let a program that is better than all before be kept, measured as far as it must be."""
+        if self._confirmed is not None and point.cost >= self._confirmed.cost:
+            return
+        self._confirmed = point
+        if self._keep is None or point.interval >= (self._given_cycles or math.inf):
+            return
+        with suppress(TwillError):
+            schedule = prepared(self._programs.schedule(point.candidate))
+            found = self._promised(schedule, CONFIRMING, self.simulated, None, most=1)
+            if not verify(found).violations:
+                self._keep(found)
+
+    def _others(self, origin: str) -> tuple[Other, ...]:
+        """Return the best that was found from other beginnings."""
+        least = sorted((taken, other) for other, taken in self._intervals.items())
+        found = [Other(other, taken) for taken, other in least if other != origin]
+        return tuple(found[:OTHERS_TOLD])
+
+    def _first(
+        self, candidates: Iterable[tuple[str, Candidate]], most: int, pool: Executor | None
+    ) -> list[Point]:
+        """Return the best of the candidates that can be simulated, at most as many as chains.
+
+        Estimates choose among `most`; these are a few per cent off where contexts are not in step.
+        No more are looked at once the bound is met.
+        """
+        found = list[Point]()
+        for estimated in self._estimated(candidates, pool):
+            few = estimated[: most - len(found)]
+            found += few
+            exactly = self._looked_at(list(filter(self._meets, few)), pool, exact=True)
+            if met := [point for point in exactly if self._meets(point)]:
+                return met
+            if len(found) == most:
+                break
+        again = self._looked_at(lowest(found, LOOKED_AT_AGAIN * CHAINS), pool, exact=True)
+        return lowest([p for p in again if math.isfinite(p.energy)], CHAINS)
+
+    def _estimated(
+        self, candidates: Iterable[tuple[str, Candidate]], pool: Executor | None
+    ) -> Iterator[list[Point]]:
+        """Yield some at a time, in their order; processes look at the next ones meanwhile."""
+        points = (Point(candidate, math.inf, origin=said) for said, candidate in candidates)
+        under_way = deque[Iterator[Point]]()
+        while few := list(islice(points, AT_A_TIME)):
+            check()
+            under_way.append(self._looked_at(few, pool, exact=False))
+            if len(under_way) == AHEAD:
+                yield list(under_way.popleft())
+        yield from map(list, under_way)
+
+    def _meets(self, point: Point) -> bool:
+        """Whether nothing is faster."""
+        return not point.lack and point.energy <= self._bound.cycles
+
+    def _looked_at(
+        self, points: Sequence[Point], pool: Executor | None, *, exact: bool
+    ) -> Iterator[Point]:
+        """Yield points that are programs with their energy, infinite if one fails to run."""
+        look = partial(looked_at, exact=exact)
+        together = 1 if exact else TOGETHER
+        few = [points[i : i + together] for i in range(0, len(points), together)]
+        if pool is None:
+            return chain.from_iterable(map(partial(look, self._programs, self._judge), few))
+        return chain.from_iterable(pool.map(keeping(look, self._programs, self._judge), few))
+
+    def _tell_further(self, spent: int, points: Sequence[Point], simulated: int) -> bool:
+        return self._tell(points, spent + simulated)
+
+    def _tell(self, points: Sequence[Point], simulated: int) -> bool:
+        """Take note of what was found, and return whether nothing can be faster."""
+        self.simulated = simulated
+        for point in points:
+            self._take(point)
+            before = self._intervals.get(point.origin, point.interval)
+            self._intervals[point.origin] = min(before, point.interval)
+        known = [self._best] if self._best is not None else []
+        self._best = min([*known, *points], key=lambda point: point.cost, default=None)
+        taken = [] if self._best is None else [self._best.interval]
+        taken += [] if self._given_cycles is None else [self._given_cycles]
+        if not taken:
+            return False
+        least = min(taken)
+        gap = signed_percent(least / self._bound.cycles - 1)
+        self._report(
+            f"{cycles(least)} cycles, {gap} over the bound of {cycles(self._bound.cycles)}"
+        )
+        return least <= self._bound.cycles
+
+    def _promised(
+        self,
+        schedule: Schedule,
+        iterations: int,
+        simulations: int,
+        pool: Executor | None,
+        *,
+        most: int | None = None,
+    ) -> Schedule:
+        """Return a schedule with what is promised of it, measured over some iterations.
+
+        `most`: conditions under which it is measured, the first ones; all without it.
+        """
+        conditions = self._judge.conditions[:most]
+        measure = partial(self._judge.measured, schedule, iterations=iterations)
+        intervals = map(measure, conditions) if pool is None else pool.map(measure, conditions)
+        measured = tuple(
+            Measured(
+                warp_scheduler=one.warp_scheduler,
+                latency=one.latency_text,
+                interval_cycles=interval,
+            )
+            for one, interval in zip(conditions, intervals, strict=True)
+        )
+        promise = Promise(
+            interval_cycles=measured[0].interval_cycles,
+            iterations=iterations,
+            conditions=measured,
+            bound=self._bound,
+            static_interval=self._given.initiation_interval,
+            simulations=simulations,
+            seed=self._seed,
+        )
+        return schedule.model_copy(update={"promise": promise})
