@@ -157,7 +157,9 @@ def _settled(value: Any, late: list[Any]) -> Any:
 
 
 def _handle(value: Any) -> InFlight:
-    """Return a tile, or what is in flight, as the handle of a product."""
+    """Return a tile, or what a wait left in flight, as the handle of a product."""
+    if isinstance(value, InFlight) and value.__dict__["_handle"]:
+        raise machine().fault("type", "warpgroup_mma_init takes a tile, and was given a handle")
     if isinstance(value, InFlight):
         return InFlight(_of(value), handle=True)
     return InFlight(_Product(None, tuple(value.shape), value), handle=True)

@@ -41,7 +41,7 @@ def fixed_buffers(memories: Memories, gluon: Gluon) -> Fixed:
             tile = kind.checked_tile()
             size += tile.bytes
         else:
-            stores.append(f"{name}.store({outside.value(value).text})")
+            stores.append(f"{name}.store({gluon.tile(value, outside.value(value)).text})")
     if (loads or stores) and memories.persistent:
         raise RefusedError("buffers that are filled for each output tile have no template")
     lines = [*outside.lines]

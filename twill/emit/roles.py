@@ -91,7 +91,9 @@ class Role(Operations):
         lines = []
         for result in left:
             self.kept[result] = f"left{self.source.position(result)}"
-            lines.append(f"{self.kept[result]} = {self.outside.value(self.source.start(result))}")
+            start = self.source.start(result)
+            text = self.gluon.tile(start, self.outside.value(start)).text
+            lines.append(f"{self.kept[result]} = {text}")
         for few in (*range(1, last), None):
             self._take(few)
             body = self._rounds()
@@ -127,13 +129,13 @@ class Role(Operations):
         Triton wants a variable to be of one type in all rounds of a loop.
         """
         first, begin = self.parts.first, Iteration("i", 0)
+        stages = {part.operation: part.stage for part in self.program.issues if part.first}
         return {
             self.names(place.text(Iteration("i", -before), begin))
             for d, place in self._carried_registers()
-            for before in range(d.distance, 0, -1)
-            if self.parts.steady is not None
-            and d.producer in self.flights.over
-            and (d.producer, first - before) not in self.flights.entered
+            if self.parts.steady is not None and d.producer in self.flights.over
+            for before in range(stages[d.producer] + 1, stages[d.producer] + d.distance + 1)
+            if (d.producer, first - before) not in self.flights.entered
         }
 
     def _round(self, of: Round) -> list[str]:
@@ -239,7 +241,8 @@ class Role(Operations):
                 first: SSAValue = argument
                 for _ in range(before - 1):
                     first = back[first]
-                text = self.outside.value(graph.initial[first])
+                begun = graph.initial[first]
+                text = self.gluon.tile(begun, self.outside.value(begun))
                 if value is following:
                     return text
                 made = self.source.statement(value)

@@ -296,7 +296,7 @@ class Written:
             if argument in self.room.places:
                 self._parked(argument, first)
             else:
-                self.assigned(argument, self.value(first).text)
+                self.assigned(argument, self.gluon.tile(first, self.value(first)).text)
             self.known[result] = self.known[argument]
         for value in self._from_around(loop):
             text = self.value(value).text
@@ -308,19 +308,20 @@ class Written:
         self.run(block.ops)
         following = dict(zip(arguments, end.operands, strict=True))
         kept = [a for a, _, _ in carried if a not in self.room.places]
-        texts = [self.value(following[a]).text for a in kept]
+        left = [following[a] for a in kept]
+        texts = [self.gluon.tile(v, self.value(v)).text for v in left]
         for argument in (a for a, _, _ in carried if a in self.room.places):
             self._parked(argument, following[argument])
         if kept:
-            left = ", ".join(self.known[a].text for a in kept)
-            self.lines.append(f"{left} = {', '.join(texts)}")
+            names = ", ".join(self.known[a].text for a in kept)
+            self.lines.append(f"{names} = {', '.join(texts)}")
         head = f"for {self.known[counter]} in range({bounds}):"
         self.lines = [*before, head, *(INDENT + line for line in self.lines)]
 
     def _parked(self, argument: SSAValue, value: SSAValue) -> None:
         """Put what a loop carries into shared memory."""
         place = self.room.places[argument]
-        self.lines.append(f"{place}.store({self.value(value).text})")
+        self.lines.append(f"{place}.store({self.gluon.tile(value, self.value(value)).text})")
         self.known[argument] = Text(f"{place}.load({self.gluon.layout(argument)})")
 
     def _from_around(self, loop: Statement) -> Iterator[SSAValue]:

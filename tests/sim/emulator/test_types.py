@@ -64,6 +64,10 @@ WRONG = {
         PRODUCT + "for i in range(n):\n    c = warpgroup_mma(a, a, c, is_async=True)\n"
         "warpgroup_mma_wait(0, deps=(c,))",
         "c is a tile of float32.* handle of a product"),
+    "a handle that is made a handle": (
+        PRODUCT + "d = warpgroup_mma(a, a, c, is_async=True)\nd = warpgroup_mma_init(d)\n"
+        "warpgroup_mma_wait(0, deps=(d,))",
+        "was given a handle"),
     "a tile as long as an argument says": (
         "x = gl.arange(0, n, ROWS)", "a constant is wanted"),
     "a range that is unrolled as often as an argument says": (

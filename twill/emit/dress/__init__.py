@@ -44,6 +44,8 @@ CASTS = (
 # Operations of two operands that take a number beside a tile.
 DIVISIONS = ("tt.approx_divf", "tt.precise_divf")
 MIXED = (*LARGER, *SMALLER, *DIVISIONS, "arith.select", "tt.mulhiui")
+ELEMENTWISE = (*BINARY, *MIXED, *CASTS, "arith.negf", "arith.cmpi", "arith.cmpf", "tt.broadcast")
+OF_TILES = ("tt.expand_dims", "tt.trans", "tt.reduce", "tt.scan", "ttg.convert_layout")
 FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
 
 
@@ -195,6 +197,32 @@ class Gluon(Dress):
             )
         facts = (str(list(kind.shape)), str(number), f"gl.{dtype(kind.dtype)}")
         return self.call("full", *facts, self.layout_of(statement))
+
+    def expression(self, statement: Statement, operands: list[Text]) -> Text:
+        """Return a statement's result; what works on a tile's layout is given a tile."""
+        if name_of(statement) in OF_TILES:
+            pairs = zip(statement.operands, operands, strict=True)
+            operands = [self.tile(value, text) for value, text in pairs]
+        return super().expression(statement, operands)
+
+    def tile(self, value: SSAValue, text: Text) -> Text:
+        """Return the text of a tile, filled with a number where the text is only that number."""
+        owner = self.source.statement(value)
+        filled = owner is not None and self._is_filled_with_one(value)
+        return self.filled(owner, text.text) if owner is not None and filled else text
+
+    def _is_filled_with_one(self, value: SSAValue) -> bool:
+        """Return whether all elements of a tile are one number, which its text is."""
+        owner = self.source.statement(value)
+        if owner is None or not self.is_tile(value):
+            return False
+        name = name_of(owner)
+        if name == "tt.splat":
+            return True
+        if not (name in ELEMENTWISE or name.startswith("math.")):
+            return False
+        tiles = [o for o in owner.operands if self.is_tile(o) and self._number(o) is None]
+        return bool(tiles) and all(self._is_filled_with_one(o) for o in tiles)
 
     def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
         kind = self.source.type_of(statement.results[0])

@@ -162,4 +162,6 @@ class Torch(Dress):
 
 def torch_type(name: str) -> str:
     """Return an element type of PyTorch, floats in the width that the reference computes with."""
+    if name == "i1":
+        return "torch.bool"
     return f"torch.{dtype(name)}" if name.startswith("i") else "wide(exact)"

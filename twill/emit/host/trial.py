@@ -256,8 +256,9 @@ class Trial:
             descriptor, value, *_ = statement.operands
             self._note(descriptor, operands[2:], value)
             if name_of(statement) == "tt.descriptor_store" and None not in operands[2:]:
-                shape = self.integers.shape(value)
-                ends = [(int(b), int(b) + e) for b, e in zip(operands[2:], shape, strict=True)]
+                at = operands[2:]
+                shape = self._block_of(value, len(at))
+                ends = [(int(b), int(b) + e) for b, e in zip(at, shape, strict=True)]
                 self.written.setdefault(self._name(descriptor), []).append(ends)
         elif (pointer := operands[0]) is not None:
             self._far(pointer.argument, [int(np.max(pointer.offset)) + 1], np.min(pointer.offset))
@@ -275,9 +276,14 @@ class Trial:
     def _note(self, descriptor: SSAValue, at: list[Any], tile: SSAValue) -> None:
         if not isinstance(descriptor, BlockArgument) or any(one is None for one in at):
             return
-        shape = self.integers.shape(tile)
+        shape = self._block_of(tile, len(at))
         ends = [int(b) + e for b, e in zip(at, shape, strict=True)]
         self._far(self._name(descriptor), ends, min(at))
+
+    def _block_of(self, tile: SSAValue, rank: int) -> tuple[int, ...]:
+        """Return the block that a tile is of, whose first axes of one element a tile leaves out."""
+        shape = tuple(self.integers.shape(tile))
+        return (1,) * (rank - len(shape)) + shape
 
     def _far(self, name: str, ends: list[int], least: Any) -> None:
         if least < 0:
