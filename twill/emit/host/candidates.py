@@ -157,8 +157,8 @@ class Candidates:
                 if name_of(use.operation) not in LOADS:
                     yield from use.operation.results
 
-        loaded = reached((s.results[0] for s in self._loads_of(name)), onward)
-        return {name_of(use.operation) for value in loaded for use in value.uses}
+        loaded: list[SSAValue] = [s.results[0] for s in self._loads_of(name)]
+        return {name_of(use.operation) for value in reached(loaded, onward) for use in value.uses}
 
     def _lengths(self) -> list[Value]:
         """Return what a table may hold whose entries bound the loop."""
