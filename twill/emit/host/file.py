@@ -75,45 +75,19 @@ class Argument:
 
 @dataclass(frozen=True)
 class HostFile:
-    """Values of one kernel in the template of the host side.
-
-    Attributes
-    ----------
-    kernel : str
-        Name of its entry.
-    arguments : tuple of Argument
-        All of them, in order.
-    outputs : tuple of str
-        Arguments that are written.
-    least_iterations : int
-        The fewest iterations of the loop that the kernel may run.
-    trips : str, optional
-        How many those are, computed from arguments.
-    simulated_cycles : str, optional
-        Cycles of an iteration on the simulated SM.
-    tensors : dict
-        PyTorch's type of each argument in memory.
-    numbers : dict
-        The other arguments and the grid for a number of iterations, as Python.
-    tables : dict
-        What integers in memory are, as Python functions.
-    remarks : list of str
-        What tests do not reach.
-    tested : list of int
-        Iterations that are tested.
-    """
+    """Values of one kernel in the template of the host side."""
 
     kernel: str
     arguments: tuple[Argument, ...]
-    outputs: tuple[str, ...]
+    outputs: tuple[str, ...]  # arguments that are written
     least_iterations: int
-    trips: str | None
-    simulated_cycles: str | None
-    tensors: dict[str, str]
-    numbers: dict[str, str]
-    tables: dict[str, str]
-    remarks: list[str]
-    tested: list[int]
+    trips: str | None  # iterations of the loop as the host computes them, if it can
+    simulated_cycles: str | None  # of an iteration
+    tensors: dict[str, str]  # PyTorch's type of each argument in memory
+    numbers: dict[str, str]  # other arguments and the grid, for a number of iterations
+    tables: dict[str, str]  # functions for integers in memory, by argument
+    remarks: list[str]  # lines about what tests do not reach
+    tested: list[int]  # numbers of iterations
 
 
 def host_file(kernel: Kernel) -> HostFile:
