@@ -52,7 +52,7 @@ def counted(numbers: Iterable[Any]) -> Iterator[Any]:
         if not position:
             before = {name: kind_of(value) for name, value in frame.f_locals.items()}
         yield number
-        _check(before, sys._getframe(1))  # noqa: SLF001
+        _check(before, sys._getframe(1))  # noqa: SLF001 - the same, with its variables of now
 
 
 def _check(before: dict[str, Kind | None], frame: FrameType) -> None:

@@ -56,7 +56,7 @@ def on_the_host(seed: int) -> Iterator[None]:
     """Let tensors that are asked for on a GPU be made on the host."""
     torch = imported()
 
-    class OnTheHost(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+    class OnTheHost(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined] # known at run time
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:

@@ -238,8 +238,8 @@ def _trans(value: Array, *order: Any) -> Array:
 
 @offered
 def _expand_dims(value: Array, axis: int) -> Array:
-    places = [slice(None)] * value.data.ndim
-    places.insert(axis % (value.data.ndim + 1), None)  # type: ignore[arg-type]
+    places: list[slice | None] = [slice(None)] * value.data.ndim
+    places.insert(axis % (value.data.ndim + 1), None)
     return value[tuple(places)]
 
 

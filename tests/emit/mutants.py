@@ -25,7 +25,8 @@ from tests.emit.arithmetic import changes
 from twill.base.console import progress, say
 from twill.base.errors import InputError
 from twill.base.tables import Column, Table
-from twill.sim.emulator import FaultError, Run, _loaded, _run, _trip_counts, stand_ins
+from twill.sim.emulator import FaultError, Run, stand_ins
+from twill.sim.emulator.emulation import executed, kernel_file, trip_counts
 
 WAITS = ("warpgroup_mma_wait", "tma.store_wait")
 LEFT_OUT = {
@@ -238,7 +239,7 @@ class Judge:
                 arguments, grid = module.make_arguments(count, 0)
                 exact, alike = (module.reference(arguments, grid, one) for one in (True, False))
                 self.expected[count] = {name: (exact[name], alike[name]) for name in exact}
-                run = _run(module, Run(count, None), 0, self.expected[count])
+                run = executed(module, Run(count, None), 0, self.expected[count])
             if not run.passed:
                 raise InputError(f"does not pass as it is: {run}", file=str(file))
             self.late[count] = list(session.candidates)
@@ -253,7 +254,7 @@ class Judge:
     def _counts(self, path: Path) -> list[int]:
         """Return the least trip count, the next, and one that uses each slot more than twice."""
         if self._arithmetic:
-            least, after, then, many = _trip_counts(
+            least, after, then, many = trip_counts(
                 path, {"capability": self.capability, "real": False}
             )
             return [after, then, least, many]
@@ -267,7 +268,7 @@ class Judge:
         return [least, least + 1, max(4, least + 2, 2 * max(rings) + 1)]
 
     def _module(self, path: Path) -> Any:
-        module: Any = _loaded(path)
+        module: Any = kernel_file(path)
         if self._arithmetic:
             return module
         every = module.make_arguments
@@ -283,7 +284,7 @@ class Judge:
         for count, victim in [*((count, None) for count in counts), *late]:
             try:
                 with stand_ins(victim=victim, seed=self._seed, capability=self.capability):
-                    run = _run(self._module(path), Run(count, victim), 0, self.expected[count])
+                    run = executed(self._module(path), Run(count, victim), 0, self.expected[count])
             except Exception as error:
                 if not self._arithmetic:
                     raise

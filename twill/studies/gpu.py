@@ -99,7 +99,7 @@ def measured(
         module = _module(path, "CONFIG", "check", "bench")
         if given or arguments is not None:
             make = _module(arguments or path, "make_arguments").make_arguments
-            module.make_arguments = partial(make, **given or {})  # type: ignore[attr-defined]
+            vars(module)["make_arguments"] = partial(make, **given or {})
         least = int(module.CONFIG.least_iterations)
         counts = iterations or [n for n in TRIPS if n >= least]
         trips = tuple(_timed(module, count) for count in counts)

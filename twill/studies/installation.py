@@ -71,7 +71,7 @@ PACKAGES: dict[str, tuple[str | Callable[[], object], str]] = {
     "xdsl": ("xdsl", "TTGIR dumps"),
     "simpleeval": ("simpleeval", "formulas of machine files"),
     "platformdirs": ("platformdirs", "the folder of answers known from before"),
-    "jinja2": ("jinja2", "reports"),
+    "jinja2": ("jinja2", "reports, emitted kernels"),
     "tomlkit": ("tomlkit", "machine files of earlier versions, brought up with their comments"),
 }
 # By package: the extra that has it, and what it is needed for.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
+from twill.base.graphs import reached
 from twill.emit.host.sizes import UNIT, Entries, Size
 from twill.emit.host.trial import LOADS, STORES, is_counted
 from twill.emit.source import Source, SSAValue, Statement, constant
@@ -34,7 +36,7 @@ class Candidates:
             name, limits = parameter.name, parameter.name in bounds
             if not parameter.dtype.startswith("i") or parameter.shape:
                 continue
-            if parameter.pointer and not self._is_read(name):
+            if parameter.pointer and not self._loads_of(name):
                 continue
             if parameter.pointer:
                 values = self._lengths() if limits else self._indices(name)
@@ -59,25 +61,21 @@ class Candidates:
 
     def _computing(self, statements: list[Statement]) -> frozenset[Statement]:
         """Return statements with all that their integers are computed by."""
-        found: set[Statement] = set()
-        pending = list(statements)
-        while pending:
-            statement = pending.pop()
-            if statement in found:
-                continue
-            found.add(statement)
+
+        def computing(statement: Statement) -> Iterator[Statement]:
             values = list(statement.operands)
             if name_of(statement) == "scf.for" and statement not in statements:
                 *_, end = statement.regions[0].blocks[0].ops
                 values += end.operands
             around = statement.parent_op()
             if around is not None and name_of(around) == "scf.for":
-                pending.append(around)
+                yield around
             for value in values:
                 owner = self.source.statement(value)
                 if owner is not None and is_counted(self.source, value):
-                    pending.append(owner)
-        return frozenset(found)
+                    yield owner
+
+        return frozenset(reached(statements, computing))
 
     @cached_property
     def tiles(self) -> list[int]:
@@ -101,11 +99,13 @@ class Candidates:
         # Those of a division rounded up, less by one than a multiple, are no sizes.
         return sorted((n for n in found if n <= UNIT or n % UNIT == 0), reverse=True)
 
-    def _is_read(self, name: str) -> bool:
-        return any(
-            name_of(s) == "tt.load" and name in self.source.origins(list(s.operands)[:1])
+    def _loads_of(self, name: str) -> list[Statement]:
+        """Return the statements that load from a table."""
+        return [
+            s
             for s in self.statements
-        )
+            if name_of(s) == "tt.load" and name in self.source.origins(list(s.operands)[:1])
+        ]
 
     # -- what they may be ------------------------------------------------------------------------
 
@@ -151,23 +151,14 @@ class Candidates:
 
     def _after_load(self, name: str) -> set[str]:
         """Return the kinds of statements that what is loaded from a table goes through."""
-        pending = [
-            s.results[0]
-            for s in self.statements
-            if name_of(s) == "tt.load" and name in self.source.origins(list(s.operands)[:1])
-        ]
-        found: set[str] = set()
-        known: set[SSAValue] = set()
-        while pending:
-            value = pending.pop()
-            if value not in known:
-                known.add(value)
-                found |= {name_of(use.operation) for use in value.uses}
-                onward = [
-                    use.operation for use in value.uses if name_of(use.operation) not in LOADS
-                ]
-                pending += [result for statement in onward for result in statement.results]
-        return found
+
+        def onward(value: SSAValue) -> Iterator[SSAValue]:
+            for use in value.uses:
+                if name_of(use.operation) not in LOADS:
+                    yield from use.operation.results
+
+        loaded: list[SSAValue] = [s.results[0] for s in self._loads_of(name)]
+        return {name_of(use.operation) for value in reached(loaded, onward) for use in value.uses}
 
     def _lengths(self) -> list[Value]:
         """Return what a table may hold whose entries bound the loop."""

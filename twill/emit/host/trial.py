@@ -13,6 +13,7 @@ import numpy as np
 
 from twill.emit.dress import BINARY, CASTS, COMPARE_INTEGERS, LARGER, SMALLER
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, constant
+from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES
 from twill.frontends.ttgir.reader import integer, integers, name_of
 
 Table = Callable[[Any], Any]
@@ -22,7 +23,7 @@ MOST_TRIPS = 200  # of a loop: more are no small test
 
 KEPT = ("tt.splat", "tt.broadcast", "ttg.convert_layout")
 LOADS = ("tt.load", "tt.descriptor_load")
-STORES = ("tt.descriptor_store", "tt.descriptor_reduce", "tt.store")
+STORES = (*DESCRIPTOR_STORES, "tt.store")  # atomic updates of two programs may meet
 
 
 class UnfitError(Exception):

@@ -27,7 +27,6 @@ from twill.studies.sweep.parameters import LIMITS, values
 ROWS = COLUMNS = (64, 128, 192, 256)
 STREAMED = (64, 96, 128, 160, 176, 192, 224, 256)
 SUBTILES = (1, 2, 3, 4)
-MOST_ACCUMULATORS = 4  # warp groups with room for an accumulator and work on it
 DEEPER = (1, 2)  # times the depth of an iteration that a product has
 # Of constants of a kernel that nobody gave a value.
 CONSTANTS = ("64", "128", "256")

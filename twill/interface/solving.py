@@ -1,0 +1,158 @@
+"""Loops cut into sub-tiles and scheduled, and schedules polished."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Literal, TypedDict, Unpack
+
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Rules, Schedule
+from twill.base.console import Report, silent
+from twill.base.errors import InputError, short
+from twill.frontends import load_loop, subtiling
+from twill.frontends.schedules import load_schedule
+from twill.polish import DEFAULT_CONDITIONS, EFFORTS, Polished, programs_of
+from twill.polish import polish as polished
+from twill.search.beginnings import answers, beginnings
+from twill.search.request import EngineName, Request, SearchName, TimeMode
+from twill.search.scheduler import solve
+from twill.sim.engine import Conditions
+
+Effort = Literal["quick", "normal", "thorough"]
+Place = str | os.PathLike[str]  # a packaged name, or a path
+
+
+class Wishes(TypedDict, total=False):
+    """What only the static model has, as `twill.search.scheduler.schedule` says."""
+
+    rules: Rules
+    time: TimeMode
+    engine: EngineName
+    search: SearchName
+    budget: int
+    most_stages: int | None
+    limits: Mapping[str, int]
+    pins: Mapping[str, str]
+    orders: Sequence[tuple[str, str]]
+
+
+def schedule(
+    loop: Loop | Place,
+    machine: Machine | Place,
+    *,
+    model: Literal["simulated", "paper"] | None = None,
+    effort: Effort | None = None,
+    prefer: Literal["few-groups"] | None = None,
+    seed: int = 0,
+    conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
+    timeout: float | None = None,
+    jobs: int = 1,
+    report: Report = silent,
+    **wishes: Unpack[Wishes],
+) -> Schedule:
+    """Find the fastest program, as ``twill schedule`` does.
+
+    Parameters
+    ----------
+    loop : Loop, str or path
+        What to schedule.
+    machine : Machine, str or path
+        For which SM.
+    model : str, optional
+        What is best: what the simulated SM executes fastest (``simulated``), or what the static
+        model proves (``paper``: nothing is simulated). Simulated without it, unless there is a wish
+        that only the latter has.
+    effort : str, optional
+        How many programs are simulated: ``quick``, ``normal`` (the default) or ``thorough``.
+    prefer : str, optional
+        ``few-groups``: begin with the static schedule of fewest groups.
+    seed : int
+        Of both searches.
+    conditions : sequence of Conditions
+        Under which programs are simulated.
+    timeout : float, optional
+        Seconds for each static search.
+    jobs : int
+        Processes that simulate at a time; the answer is the same.
+    report : callable, optional
+        Told what is being tried.
+    **wishes
+        ``rules``, ``time``, ``engine``, ``search``, ``budget``, ``most_stages``, ``limits``,
+        ``pins`` and ``orders`` of the static model, as `twill.search.scheduler.schedule` has them.
+
+    Returns
+    -------
+    Schedule
+        Valid; with its promise, or of the static model with its proof.
+
+    Raises
+    ------
+    InputError
+        If the loop cannot be costed for the machine, or a wish of the static model is polished.
+    RefusedError
+        If no schedule exists within the limits.
+    """
+    wishes["orders"] = tuple(wishes.get("orders", ()))
+    request = Request(load_loop(loop), Machine.named(machine), seed=seed, **wishes)
+    static = request != Request(request.loop, request.machine, seed=seed)
+    if static and (effort is not None or model == "simulated"):
+        raise InputError("wishes of the static model are not polished", path="model")
+    found = partial(solve, timeout=timeout, report=report, intervals={})
+    if static or model == "paper":
+        return found(request).schedule
+    asked = beginnings(request, few_groups=prefer is not None)
+    first, *others = (one.schedule for one in answers(asked, found))
+    return polish(
+        first,
+        others=others,
+        effort=effort or "normal",
+        seed=seed,
+        conditions=conditions,
+        jobs=jobs,
+        report=report,
+    ).schedule
+
+
+def polish(
+    schedule: Schedule | Place,
+    *,
+    others: Sequence[Schedule] = (),
+    effort: Effort = "normal",
+    simulations: int | None = None,
+    seed: int = 0,
+    conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
+    jobs: int = 1,
+    report: Report = silent,
+) -> Polished:
+    """Look for a program of the same loop that takes fewer cycles, as ``twill polish`` does.
+
+    The answer's `schedule` is the best that was found. `effort` says how many programs are
+    simulated, or else `simulations`; the rest is as `twill.polish.polish` has it.
+    """
+    if effort not in EFFORTS:
+        raise InputError(f"one of {', '.join(EFFORTS)} (got {short(effort)})", path="effort")
+    given = load_schedule(schedule)
+    return polished(
+        given,
+        others=others,
+        simulations=simulations or programs_of(effort, given.loop),
+        seed=seed,
+        conditions=conditions,
+        jobs=jobs,
+        report=report,
+    )
+
+
+def subtile(
+    loop: Loop | Place,
+    factor: int,
+    *,
+    along: str | None = None,
+    machine: Machine | Place | None = None,
+) -> Loop:
+    """Split independent rows of a loop into sub-tiles; see `twill.frontends.subtiling.subtile`."""
+    on = None if machine is None else Machine.named(machine)
+    return subtiling.subtile(load_loop(loop), factor, along=along, machine=on)
