@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from twill.base.errors import RefusedError
 from twill.emit.dress import PLUS, Text, joined
@@ -150,7 +150,13 @@ class Reference(Operands):
     def _stored(self, statement: Statement) -> list[str]:
         descriptor, value, *at = statement.operands
         call = "store" if name_of(statement) == "tt.descriptor_store" else "add"
-        return [f"{self._output(descriptor)}.{call}({self._at(at)}, {self._text(value)})"]
+        more = "[None]" * len(self._axes_of_one(at, value))
+        text = f"({self._text(value)}){more}" if more else self._text(value)
+        return [f"{self._output(descriptor)}.{call}({self._at(at)}, {text})"]
+
+    def _axes_of_one(self, at: Sequence[SSAValue], tile: SSAValue) -> tuple[int, ...]:
+        """Return the first axes of a block that its tile leaves out."""
+        return (1,) * (len(at) - len(self.source.type_of(tile).shape))
 
     def _stored_at(self, statement: Statement) -> list[str]:
         pointer, value, *mask = statement.operands
@@ -200,8 +206,11 @@ class Reference(Operands):
 
     def _loaded(self, statement: Statement) -> Text:
         descriptor, *at = statement.operands
-        shape = tuple(self.source.type_of(statement.results[0]).shape)
-        return Text(f"{self._text(descriptor)}.load({self._at(at)}, {shape}, exact)")
+        tile = statement.results[0]
+        more = self._axes_of_one(at, tile)
+        shape = (*more, *self.source.type_of(tile).shape)
+        load = f"{self._text(descriptor)}.load({self._at(at)}, {shape}, exact)"
+        return Text(load + "[0]" * len(more))
 
     def _loaded_at(self, statement: Statement) -> Text:
         operands = [self._text(o) for o in statement.operands]

@@ -14,6 +14,7 @@ from twill.frontends.ttgir.reader import integer, name_of
 Value = Size | Entries
 USUAL = Size(more=512)  # of what bounds no loop: several tiles of every packaged loop
 ROOMY = Size(256, more=256)  # the same where the grid grows with the iterations
+FEW: list[Value] = [Size(more=2), Size(more=3)]  # of what another number is divided by
 MULTIPLIES = ("arith.muli", "arith.shli")
 
 
@@ -41,7 +42,7 @@ class Candidates:
             if parameter.pointer:
                 values = self._lengths() if limits else self._indices(name)
             else:
-                values = self._limits() if limits else self._sizes(name)
+                values = self._limits(name) if limits else self._sizes(name)
             (self.bounds if limits else self.others)[name] = list(dict.fromkeys(values))
         for axis in axes:
             if inside[axis]:
@@ -109,10 +110,17 @@ class Candidates:
 
     # -- what they may be ------------------------------------------------------------------------
 
-    def _limits(self) -> list[Value]:
+    def _is_divisor(self, name: str) -> bool:
+        return any(
+            name_of(s) in ("arith.divsi", "arith.remsi") and s.operands[1].name_hint == name
+            for s in self.statements
+        )
+
+    def _limits(self, name: str) -> list[Value]:
         """Return what a number that bounds the loop may be."""
         steps = self._constants or [1]
-        found: list[Value] = [Size(steps[0]), *(Size(n) for n in [*steps[1:], *self.tiles, 1])]
+        found = FEW if self._is_divisor(name) else []
+        found = [*found, Size(steps[0]), *(Size(n) for n in [*steps[1:], *self.tiles, 1])]
         for n in [*steps, *self.tiles]:
             found += [Size(n, b) for b in steps if 1 < b <= UNIT]
             found += [Size(n, n // b) for b in steps if b < n and n % b == 0]
@@ -128,12 +136,7 @@ class Candidates:
         """Return what a number may be that bounds no loop."""
         if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
             return [USUAL]
-        found: list[Value] = [ROOMY if self.source.varies else USUAL]
-        if any(
-            name_of(s) in ("arith.divsi", "arith.remsi") and s.operands[1].name_hint == name
-            for s in self.statements
-        ):
-            found = [Size(more=2), Size(more=3)]
+        found = FEW if self._is_divisor(name) else [ROOMY if self.source.varies else USUAL]
         for n in self.tiles:
             half = n // 2 // UNIT * UNIT or UNIT
             found += [Size(more=k) for k in (half, n, n + half, 2 * n, 4 * n)]
