@@ -36,7 +36,7 @@ from twill.polish.moves import Moves
 from twill.search.request import Options
 from twill.search.scheduler import schedule as static_schedule
 
-FOLDERS = (ROOT / "traces/gallery", ROOT / "tests/data/kernels")
+FOLDERS = tuple(ROOT / f for f in ("traces/gallery", "tests/data/kernels", "tests/data/arguments"))
 MACHINES = {"sm90": "hopper_h100", "sm100": "blackwell_b200"}
 ARCHITECTURES = {"hopper_h100": 90, "blackwell_b200": 100}
 MEMORY, COLUMNS = 232448, 512

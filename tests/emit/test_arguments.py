@@ -30,6 +30,7 @@ def chosen(name: str, least: int = 1) -> Choice:
         *("cdiv_gemm.sm90", "decode_splitkv.sm90", "window_sinks.sm90"),
         *("attention_capped_window.sm90", "attention_causal.sm100", "attention_grouped.sm90"),
         *("gemm_grouped.sm90", "paged_decode.sm90", "attention_in_a_window.sm90"),
+        "splitk_bmm.sm90",
     ],
 )
 def test_every_trip_count_is_run_and_all_sides_are_seen(name: str) -> None:

@@ -25,6 +25,7 @@ from twill.frontends import load_loop, packaged_loops
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs
 from twill.polish.moves import Moves
+from twill.lower import baselines
 from twill.search.request import Options
 from twill.search.scheduler import schedule as static_schedule
 from twill.sim.emulator import Emulation, emulate, load, stand_ins
@@ -79,6 +80,23 @@ def written(name: str, folder: Path) -> Path:
     file = folder / f"{name}.py"
     file.write_text(emitted(solved(name)))
     return file
+
+
+@pytest.mark.parametrize("name", ["window_sinks.sm90", "splitk_bmm.sm90"])
+def test_a_naive_loop_computes_what_its_kernel_does(name: str, tmp_path: Path) -> None:
+    """A maximum that begins as a number for all rows; blocks with an axis that tiles leave out."""
+    loop = load_loop(str(ARGUMENTS / f"{name}.mlir"))
+    file = tmp_path / "kernel.py"
+    file.write_text(emitted(baselines.multi_warp(loop, twill.Machine.named("hopper_h100"))))
+    computes_what_it_should(emulate(file, iterations=(1, 3), victims=False))
+
+
+def test_products_in_flight_are_begun_once(tmp_path: Path) -> None:
+    """The steady state of a group whose products are of the second stage finds them in flight."""
+    text = (ROOT / "tests/data/schedules/gemm_geglu_in_flight.json").read_text()
+    file = tmp_path / "kernel.py"
+    file.write_text(emitted(Schedule.from_json(text)))
+    computes_what_it_should(emulate(file, iterations=(3,), victims=False))
 
 
 def capability(name: str) -> tuple[int, int]:
