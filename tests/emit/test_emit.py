@@ -22,10 +22,10 @@ from twill.base.errors import RefusedError
 from twill.emit import emitted
 from twill.emit.allocations import Allocations, swizzle
 from twill.frontends import load_loop, packaged_loops
+from twill.lower import baselines
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs
 from twill.polish.moves import Moves
-from twill.lower import baselines
 from twill.search.request import Options
 from twill.search.scheduler import schedule as static_schedule
 from twill.sim.emulator import Emulation, emulate, load, stand_ins
