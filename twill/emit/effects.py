@@ -104,7 +104,7 @@ class Effects(Written):
             case "tt.expand_dims" if self.columns is not None:
                 found = self._beside(owner, owner)
             case "tt.broadcast" if self.columns is not None:
-                found = self.value(owner.operands[0])
+                found = self._broadcast(owner)
             case "ttg.convert_layout" if self._is_expanded(owner):
                 expansion = self.source.statement(owner.operands[0])
                 assert expansion is not None
@@ -112,6 +112,13 @@ class Effects(Written):
             case _:
                 found = super().value(value)
         return found
+
+    def _broadcast(self, statement: Statement) -> Text:
+        """Return a column or a row beside some columns of a tile, in the layout of that tile."""
+        operand = self.source.statement(statement.operands[0])
+        if operand is not None and operand in self.own and name_of(operand) == "tt.expand_dims":
+            return self._beside(operand, statement)
+        return self.value(statement.operands[0])
 
     def _is_expanded(self, conversion: Statement) -> bool:
         """Whether a layout is changed of a column or a row, beside some columns of a tile."""
