@@ -28,10 +28,10 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError, short
-from twill.lower import artifact
 from twill.lower.layout import Layout
 from twill.lower.pipeline import Action, Pipeline, Signal, Step, Target
 from twill.lower.programs import GroupProgram, Window
+from twill.lower.realization import artifact
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import Need
 from twill.memory import Ring, Tenant

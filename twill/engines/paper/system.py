@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from twill.engines import Question
+from twill.engines.questions import Question
 from twill.engines.yices.system import anchor_of
 from twill.problem.groups import pools
 from twill.problem.operations import Edge

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from twill.artifacts.loop import Cost, ElementType, Loop, MemoryName, Tile
 from twill.base.errors import InputError, short
 from twill.base.names import wrong
-from twill.frontends import complaint
 from twill.frontends.builder.values import (
     Carried,
     Node,
@@ -24,6 +23,7 @@ from twill.frontends.builder.values import (
     Variable,
     describe,
 )
+from twill.frontends.refusals import complaint
 
 OWN_MODULES = "twill.frontends.builder"
 
