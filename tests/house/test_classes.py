@@ -17,11 +17,8 @@ from tests.house.test_limits import LIMITS
 Found = tuple[str, str]
 """A name, and the module in which it is."""
 CIRCLES = {
-    *("twill.artifacts.costs", "twill.artifacts.machine"),
-    *("twill.artifacts.order", "twill.artifacts.schedule"),
     *("twill.emit.after", "twill.emit.effects", "twill.emit.host", "twill.emit.kernel"),
     *("twill.emit.dress", "twill.emit.dress.scans"),
-    *("twill.frontends.builder.recorder", "twill.frontends.builder.values"),
     *("twill.studies.bench", "twill.studies.bench.process"),
 }
 """Modules that are in a circle all the same."""
@@ -34,8 +31,6 @@ SINGLE_HEIRS = {
     "twill.emit.reference.Operands",
     "twill.emit.slots.Slots",
     "twill.emit.values.Values",
-    "twill.engines.paper.system.Program",
-    "twill.frontends.builder.recorder.Recorder",
     "twill.schemas.documents.Operation",
     "twill.schemas.schedule_documents.Differences",
     "twill.schemas.schedule_documents.PolishedFigures",
@@ -55,12 +50,8 @@ MANY_METHODS = {
     "twill.emit.operations.Operations",
     "twill.emit.reference.Reference",
     "twill.emit.roles.Role",
-    "twill.engines.paper.system.System",
-    "twill.frontends.builder.loop_builder.LoopBuilder",
     "twill.frontends.builder.values.Carried",
     "twill.frontends.ddg.format.DependenceGraphs",
-    "twill.lower.orders._GroupProgram",
-    "twill.lower.orders._Synchronization",
 }
 """Classes that have too many methods all the same."""
 

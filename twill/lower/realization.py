@@ -19,7 +19,7 @@ from twill.lower.fences import with_fences
 from twill.lower.layout import Layout, takeovers
 from twill.lower.pipeline import Pipeline, Signal, pipeline
 from twill.lower.programs import programs
-from twill.lower.synchronization import Synchronization
+from twill.lower.synchronization import Exchanges, Synchronization
 from twill.lower.waits import delays_nobody, in_memory, releasing, results, streaming_late
 from twill.memory import Allocation, Conflict, Ring, Tenant, allocate
 from twill.problem import Problem
@@ -52,7 +52,7 @@ def realize(
     """
     named = pipeline(problem, interval, assignment, names)
     layout = lay_out(named)
-    synchronization = Synchronization(layout, tight)
+    synchronization = Synchronization(Exchanges(layout), tight)
     length = named.assignment.length(problem)
     return artifact(
         synchronization,

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twill.base.errors import InputError
-from twill.engines.paper.system import System, copies
+from twill.engines.paper.system import Program, System, copies
 from twill.engines.questions import NO_LIMITS, Answer, Limits, Question
 from twill.problem.solution import with_registers
 from twill.solvers import import_yices
@@ -58,7 +58,7 @@ class VerbatimEngine:
     def dispose(self) -> None:
         """Give the solver's memory back."""
         if self._system is not None:
-            self._system.formulas.dispose()
+            self._system.q.formulas.dispose()
             self._system = None
 
     def solve(self, limits: Limits = NO_LIMITS) -> Answer:
@@ -70,17 +70,17 @@ class VerbatimEngine:
         asked = self._asked
         length = asked.length if limits.length is None else min(limits.length, asked.length)
         system = self._at(length)
-        formulas, guards = system.formulas, system.guards
-        status = formulas.check([*guards.values(), *_within(system, limits)])
+        formulas, guards = system.q.formulas, system.q.guards
+        status = formulas.check([*guards.values(), *_within(system.q, limits)])
         if status == "sat":
-            found = system.read()
+            found = system.q.read()
             return Answer(status, with_registers(asked.problem, asked.interval, found) or found)
         needed = formulas.core() if status == "unsat" and guards else ()
         families = tuple(family for family, guard in guards.items() if guard in needed)
         return Answer(status, families=families, solver=self.name)
 
     def _at(self, length: int) -> System:
-        if self._system is None or self._system.length != length:
+        if self._system is None or self._system.q.length != length:
             self.dispose()
             self._system = System(replace(self._asked, length=length))
         return self._system
@@ -105,36 +105,36 @@ def _refuse(asked: Question) -> None:
         )
 
 
-def _within(system: System, limits: Limits) -> list[int]:
+def _within(q: Program, limits: Limits) -> list[int]:
     """Return terms that hold within limits; that of the length is the system's own."""
-    formulas, found = system.formulas, []
-    if limits.groups is not None and limits.groups < len(system.groups):
-        used = formulas.total((1, system.used(w)) for w in range(len(system.groups)))
+    formulas, found = q.formulas, []
+    if limits.groups is not None and limits.groups < len(q.groups):
+        used = formulas.total((1, q.used(w)) for w in range(len(q.groups)))
         found.append(formulas.at_most(used, limits.groups))
     if limits.transfers is not None:
         crossing = formulas.total(
-            (1, system.crosses(edge.producer, edge.consumer))
-            for edge in system.problem.edges
+            (1, q.crosses(edge.producer, edge.consumer))
+            for edge in q.problem.edges
             if edge.transferable and edge.producer != edge.consumer
         )
         found.append(formulas.at_most(crossing, limits.transfers))
     if limits.slack is not None and limits.slack > 0:
-        found.append(_slack(system, limits.slack))
+        found.append(_slack(q, limits.slack))
     return found
 
 
-def _slack(system: System, least: int) -> int:
+def _slack(q: Program, least: int) -> int:
     """Return a term under which every blocking consumer is late by so many time units."""
-    formulas, start, late = system.formulas, system.starts(), []
-    for edge in system.problem.edges:
+    formulas, start, late = q.formulas, q.starts(), []
+    for edge in q.problem.edges:
         if edge.streaming or edge.producer == edge.consumer:
             continue
-        apart = system.crosses(edge.producer, edge.consumer)
+        apart = q.crosses(edge.producer, edge.consumer)
         for delay, excuse in (
             (edge.cross_delay, formulas.no(apart)),
             *(((edge.delay, apart),) if edge.blocking else ()),
         ):
-            amount = delay + least - edge.distance * system.interval
+            amount = delay + least - edge.distance * q.interval
             after = formulas.after(start[edge.consumer], start[edge.producer], amount)
             late.append(formulas.some((excuse, after)))
     return formulas.both(*late)

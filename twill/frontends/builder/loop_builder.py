@@ -6,7 +6,7 @@ from typing import Self, Unpack
 
 from twill.artifacts.loop import Cost, DependenceKind, ElementType, Loop, MemoryName, Step
 from twill.frontends.builder.finish import Finishing
-from twill.frontends.builder.recorder import Recorder, here
+from twill.frontends.builder.recorder import Products, Recorder, here
 from twill.frontends.builder.values import (
     Carried,
     Lies,
@@ -23,7 +23,7 @@ from twill.frontends.builder.values import (
 __all__ = ["Carried", "LoopBuilder", "Value"]
 
 
-class LoopBuilder(Recorder):
+class LoopBuilder:
     """Writes a loop down as its body reads.
 
     Parameters
@@ -37,6 +37,13 @@ class LoopBuilder(Recorder):
     products : str
         Where the results of matrix products live: ``registers`` (Hopper) or ``tmem`` (Blackwell).
 
+    Attributes
+    ----------
+    operation, mma, elementwise, cast, reduce : callable
+        Add an operation; those of `twill.frontends.builder.recorder.Recorder`.
+    tile : callable
+        Return a type of a result; that of the recorder, too.
+
     Examples
     --------
     >>> with LoopBuilder("scale") as loop:
@@ -45,6 +52,18 @@ class LoopBuilder(Recorder):
     >>> loop.build().operations[0].kind
     'mul'
     """
+
+    def __init__(
+        self, name: str, *, description: str = "", warps: int = 4, products: Products = "registers"
+    ) -> None:
+        recorder = Recorder(name, description=description, warps=warps, products=products)
+        self._recorder, self.name, self.tile = recorder, name, recorder.tile
+        self.operation, self.mma = recorder.operation, recorder.mma
+        self.elementwise, self.cast, self.reduce = (
+            recorder.elementwise,
+            recorder.cast,
+            recorder.reduce,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -62,9 +81,9 @@ class LoopBuilder(Recorder):
             If a carried variable was never assigned or has no producer, if the spread of a
             reduced tile is unknown, or if the loop is empty.
         """
-        if self.finished is None:
-            self.finished = Finishing(self).loop()
-        return self.finished
+        if self._recorder.finished is None:
+            self._recorder.finished = Finishing(self._recorder).loop()
+        return self._recorder.finished
 
     def given(self, name: str, shape: Shape, dtype: ElementType, **lies: Unpack[Lies]) -> Value:
         """Return a tile that is simply there: no operation makes it, no room is counted for it.
@@ -77,10 +96,10 @@ class LoopBuilder(Recorder):
             Its type, see `twill.artifacts.loop.Tile`; by default in shared memory, a scalar in
             registers.
         """
-        self.check_open()
+        self._recorder.check_open()
         where = lies.get("memory") or ("smem" if shape else "registers")
         tile = self.tile(shape, dtype, where, lies.get("elements_per_thread"))
-        return Value(self, tile, Outside(self.check_name(name), tile))
+        return Value(self._recorder, tile, Outside(self._recorder.check_name(name), tile))
 
     def invariant(self, name: str, shape: Shape, dtype: ElementType, **lies: Unpack[Lies]) -> Value:
         """Return a tile that occupies its memory throughout the loop, for example Q in attention.
@@ -89,7 +108,7 @@ class LoopBuilder(Recorder):
         """
         value = self.given(name, shape, dtype, **lies)
         assert isinstance(value.source, Outside)
-        self.invariants.append(value.source)
+        self._recorder.invariants.append(value.source)
         return value
 
     def carried(
@@ -114,13 +133,15 @@ class LoopBuilder(Recorder):
         distance : int
             How many iterations before.
         """
-        self.check_open()
+        self._recorder.check_open()
         if distance < 1:
-            raise self.error(f"a carried value comes from an earlier iteration (got {distance})")
+            raise self._recorder.error(
+                f"a carried value comes from an earlier iteration (got {distance})"
+            )
         tile = self.tile(shape, dtype, memory or "registers")
-        variable = Variable(self.check_name(name), tile, distance, here())
-        self.variables.append(variable)
-        return Carried(self, variable)
+        variable = Variable(self._recorder.check_name(name), tile, distance, here())
+        self._recorder.variables.append(variable)
+        return Carried(self._recorder, variable)
 
     def load(
         self,
@@ -168,9 +189,11 @@ class LoopBuilder(Recorder):
 
     def tmem_load(self, x: Value, **said: Unpack[Said]) -> Value:
         """Add a read of a tile in tensor memory into registers (see `operation`)."""
-        x = self.reading(x)
+        x = self._recorder.reading(x)
         if x.memory != "tmem":
-            raise self.error(f"tmem_load: the tile is not in tensor memory (got {describe(x)})")
+            raise self._recorder.error(
+                f"tmem_load: the tile is not in tensor memory (got {describe(x)})"
+            )
         result = self.tile(x.shape, x.dtype, "registers")
         return self.operation("tmem_load", x, result=result, **said)
 
@@ -189,7 +212,7 @@ class LoopBuilder(Recorder):
         result = self.tile(x.shape, x.dtype, "tmem")
         operands = [self._held(x)]
         if into is not None:
-            operands.append(self.fitting(into, result, "tmem_store: the destination"))
+            operands.append(self._recorder.fitting(into, result, "tmem_store: the destination"))
         return self.operation(
             "tmem_store", *operands, result=result, in_place=1 if into is not None else None, **said
         )
@@ -234,13 +257,15 @@ class LoopBuilder(Recorder):
         distance, kind, delay, blocking
             As in `twill.artifacts.loop.Dependence`.
         """
-        before, after = (self.reading(value).source for value in (first, then))
+        before, after = (self._recorder.reading(value).source for value in (first, then))
         if not (isinstance(before, Node) and isinstance(after, Node)):
-            raise self.error("order: both ends must be operations of this iteration")
+            raise self._recorder.error("order: both ends must be operations of this iteration")
         if distance < 0 or (delay or 0) < 0:
-            raise self.error(f"order: negative distance or delay (got {distance}, {delay})")
+            raise self._recorder.error(
+                f"order: negative distance or delay (got {distance}, {delay})"
+            )
         said = {"distance": distance, "kind": kind, "delay": delay, "blocking": blocking}
-        self.orders.append(Order(before, after, here(), said))
+        self._recorder.orders.append(Order(before, after, here(), said))
 
     @staticmethod
     def cost(
@@ -272,7 +297,7 @@ class LoopBuilder(Recorder):
         )
 
     def _held(self, value: Value) -> Value:
-        seen = self.reading(value)
+        seen = self._recorder.reading(value)
         if seen.memory != "registers":
-            raise self.error(f"a store reads registers (got {describe(seen)})")
+            raise self._recorder.error(f"a store reads registers (got {describe(seen)})")
         return seen

@@ -26,6 +26,7 @@ from twill.frontends.builder.values import (
 from twill.frontends.refusals import complaint
 
 OWN_MODULES = "twill.frontends.builder"
+Products = Literal["registers", "tmem"]
 
 
 class Recorder:
@@ -37,7 +38,7 @@ class Recorder:
         *,
         description: str = "",
         warps: int = 4,
-        products: Literal["registers", "tmem"] = "registers",
+        products: Products = "registers",
     ) -> None:
         self.name, self.description = name, description
         self.warps, self.products = warps, products
