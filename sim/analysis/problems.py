@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop, Operation
 from twill.base.errors import InputError, short
-from twill.sim.analysis import FLOP_OF_ONE_PRODUCT, flop_per_iteration
+from twill.sim.analysis.rates import FLOP_OF_ONE_PRODUCT, flop_per_iteration
 
 MOST = 1 << 24
 LEFT, RIGHT = 0, 1  # the factors of a product, as which operands it reads them

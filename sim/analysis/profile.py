@@ -8,8 +8,8 @@ from itertools import groupby
 
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
-from twill.sim.analysis import SteadyState
 from twill.sim.analysis.critical import BindingEvents, Cycle, Step, critical_cycle, together
+from twill.sim.analysis.steady_state import SteadyState
 from twill.sim.engine.record import Recording, Span, Warp, in_time
 from twill.sim.engine.work import Work
 

@@ -17,8 +17,8 @@ from twill.artifacts.loop import Cost, Loop, Operation, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError
-from twill.sim.analysis import steady_state
 from twill.sim.analysis.problems import accumulators
+from twill.sim.analysis.steady_state import steady_state
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor

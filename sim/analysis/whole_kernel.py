@@ -14,14 +14,8 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError, short
-from twill.sim.analysis import clock_of, flop, flop_per_iteration
-from twill.sim.analysis.problems import (
-    Problem,
-    is_product,
-    product_tile,
-    streamed_rows,
-    tile_rows,
-)
+from twill.sim.analysis.problems import Problem, is_product, product_tile, streamed_rows, tile_rows
+from twill.sim.analysis.rates import clock_of, flop, flop_per_iteration
 from twill.sim.analysis.tile_time import Ends, Pace, TileTime
 from twill.sim.engine import Conditions
 

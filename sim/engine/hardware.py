@@ -12,8 +12,8 @@ from typing import NamedTuple
 from twill.artifacts.hardware import Synchronisation
 from twill.artifacts.hardware import Unit as Description
 from twill.artifacts.machine import Machine
-from twill.sim.engine import Mechanism
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.conditions import Mechanism
 from twill.sim.engine.work import Demand, Work
 
 

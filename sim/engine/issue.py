@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 
 from twill.artifacts.loop import MOST_WARPS
-from twill.sim.engine import WarpScheduler
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.conditions import WarpScheduler
 from twill.sim.engine.hardware import Context, Unit
 from twill.sim.engine.warps import Stretch, Warp
 

@@ -17,7 +17,7 @@ from twill.artifacts.loop import MOST_CYCLES
 from twill.artifacts.machine import Machine
 from twill.base.errors import InputError, short
 from twill.base.files import read_bytes
-from twill.sim.engine import latency_texts
+from twill.sim.engine.conditions import latency_texts
 from twill.sim.engine.work import Work
 
 FORMS = (

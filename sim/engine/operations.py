@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from twill.artifacts.program import Arrive, Await, Wait
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine import Conditions
 from twill.sim.engine.barriers import Barriers
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import Arrived, Busy, Completed, Started
 from twill.sim.engine.hardware import AsynchronousUnit, Command, Hardware, Use
 from twill.sim.engine.latency import parse_latencies

@@ -10,9 +10,9 @@ from fractions import Fraction
 from twill.artifacts.program import Program
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import InputError
-from twill.sim.engine import Conditions
 from twill.sim.engine.barriers import Barriers, deadlock
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import Observer, SimulationError
 from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.issue import IssueStage

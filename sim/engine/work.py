@@ -11,7 +11,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.memoization import by_identity
 from twill.artifacts.program import Issue
 from twill.base.errors import InputError, short
-from twill.sim.engine import Mechanism
+from twill.sim.engine.conditions import Mechanism
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ def test_registers_lack_beyond_what_groups_and_the_file_have(
     monkeypatch: pytest.MonkeyPatch, most: int, file: int, offered: int
 ) -> None:
     machine = small_machine(registers=255, most=most, file=128 * file, reserve=10)
-    monkeypatch.setattr("twill.bounds.least_lifetimes", lambda *_: [1, 0])
+    monkeypatch.setattr("twill.bounds.registers.least_lifetimes", lambda *_: [1, 0])
     for size in (offered, offered + 1):
         loop = small_loop([op("a", "ALU", registers=size), op("b", "ALU")])
         problem = build_problem(loop, machine)

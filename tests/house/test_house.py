@@ -18,7 +18,7 @@ from twill.base import errors
 
 ROOT = Path(__file__).parents[2]
 SOLVERS = {
-    "yices": {"twill/solvers/__init__.py"},
+    "yices": {"twill/solvers/yices.py"},
     "yices_api": set(),
     "ortools": {"twill/engines/cpsat/times.py"},
     "pulp": {"twill/engines/cbc.py"},
@@ -33,12 +33,12 @@ SOLVERS = {
     }
     | {
         f"twill/frontends/triton_dump/{name}.py"
-        for name in ("__init__", "call", "files", "lower", "settings")
+        for name in ("call", "files", "kernel", "lower", "settings")
     }
     | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"
-        for name in ("__init__", "around", "contiguity", "graph", "kinds", "memory", "reader")
+        for name in ("around", "contiguity", "extraction", "graph", "kinds", "memory", "reader")
     }
     | {
         "twill/frontends/triton_dump/pipelined.py",

@@ -19,7 +19,7 @@ from twill.engines.yices import DifferenceEngine
 from twill.lower import lay_out, realize
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.programs import programs
-from twill.lower.synchronization import Synchronization
+from twill.lower.synchronization import Exchanges, Synchronization
 from twill.problem import build_problem
 from twill.search.answer import within_registers
 from twill.search.request import Options
@@ -48,7 +48,7 @@ def agree(seeds: range) -> int:
         if named is None:
             continue
         layout = lay_out(named)
-        tight = Synchronization(layout, tuple(named.groups))
+        tight = Synchronization(Exchanges(layout), tuple(named.groups))
         made = partial(realize, named.problem, named.interval, named.assignment)
         schedule = within_registers(named.problem, made)
         clock = {group.name: group.registers_live or 0 for group in schedule.groups}

@@ -31,6 +31,7 @@ from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.polish.roles import Roles
 from twill.polish.search import Point, best_of, confirmed, looked_at
+from twill.polish.tuning import TUNING
 from twill.search.request import Request
 from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
@@ -314,11 +315,12 @@ def test_a_large_loop_is_searched_again_from_the_best(
         return found
 
     monkeypatch.setattr(polishing, "anneal", noted)
-    monkeypatch.setattr(polishing, "USUAL", 2)
+    usual = replace(TUNING.efforts, usual=2)
+    monkeypatch.setattr(polishing, "TUNING", replace(TUNING, efforts=usual))
     polish(layer_norm, simulations=100)
     (_, few, found), (again, more, _) = searches
     assert (few, few + more) == (100 * 2**0.75 // 7**0.75 - 25, 75)
-    assert again == sorted(found, key=lambda point: point.energy)[: polishing.ANEW]
+    assert again == sorted(found, key=lambda point: point.energy)[: TUNING.efforts.anew]
 
 
 class Elsewhere(Executor):
@@ -345,10 +347,10 @@ def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
     candidate = programs.candidate(interval, layer_norm.start)
     judge = Judge((Conditions(),))
     points = looked_at(programs, judge, [Point(candidate, math.inf)], exact=True) * 2
-    monkeypatch.setattr(search, "RECORDED", 2)  # so that parts end between two looks
 
     def found(part: int, pool: Executor | None) -> list[Point]:
-        monkeypatch.setattr(search, "PART", part)
+        chains = replace(TUNING.chains, recorded=2, part=part)  # parts end between two looks
+        monkeypatch.setattr(search, "TUNING", replace(TUNING, chains=chains))
         return search.anneal(
             programs,
             judge,
@@ -370,7 +372,8 @@ def test_a_limit_of_time_ends_in_the_best_program_until_then(
 ) -> None:
     given = solve(Request(*random_loop(20), search="written")).schedule
     ticks = itertools.count()
-    monkeypatch.setattr(polishing, "BEGINNINGS", 16)
+    few = replace(TUNING.beginnings, most=16)
+    monkeypatch.setattr(polishing, "TUNING", replace(TUNING, beginnings=few))
     monkeypatch.setattr(deadline, "now", lambda: next(ticks))
     kept: list[twill.Schedule] = []
     found = polish(given, simulations=10**6, timeout=5, keep=kept.append)
@@ -518,7 +521,7 @@ def test_what_is_scheduled_is_polished_unless_the_static_model_is_asked_for(
 
 def test_help_says_how_many_programs_an_effort_simulates() -> None:
     done = in_process("twill", "polish", "--help")
-    quick, *others, thorough = (f"{count:,}" for count, _ in EFFORTS.values())
+    quick, *others, thorough = (f"{effort.programs:,}" for effort in EFFORTS.values())
     said = " ".join(done.stdout.replace("│", " ").split())
     assert f"{', '.join((quick, *others))} or {thorough}" in said
 

@@ -102,7 +102,7 @@ def test_any_other_request_is_another_question(
     assert asked[0] == asked[2]
 
 
-@pytest.mark.parametrize("file", ["twill/engines/__init__.py", "twill/base/names.py"])
+@pytest.mark.parametrize("file", ["twill/engines/questions.py", "twill/base/names.py"])
 def test_answers_of_other_code_are_none(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read, known = Path.read_bytes, code_hash()
 

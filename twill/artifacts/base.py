@@ -245,6 +245,17 @@ def parse_toml(text: bytes, file: str) -> dict[str, Any]:
         raise InputError("not TOML: nested too deeply", file=file) from None
 
 
+def says_schema(text: str | bytes, schema: str) -> bool:
+    """Return whether a JSON document says that it is of a schema."""
+    if (schema not in text) if isinstance(text, str) else (schema.encode() not in text):
+        return False
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("schema") == schema
+
+
 def _in_short(token: re.Match[bytes]) -> bytes:
     """Return what stands for a string or a comment where only keys count."""
     return b"" if token[0].startswith(b"#") else b"s"

@@ -10,20 +10,17 @@ import functools
 import math
 import operator
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field
 
 from twill.artifacts.base import Part, refuse
-from twill.artifacts.hardware import MOST_UNITS, Text
+from twill.artifacts.hardware import MOST_UNITS, Memories, Quantity, Text, Unit
 from twill.artifacts.loop import MOST_CYCLES, Cost, Name, Operation, Step
 from twill.artifacts.memoization import by_identity
 from twill.base.errors import InputError, short
-
-if TYPE_CHECKING:
-    from twill.artifacts.machine import Machine
 
 MOST_RULES = 1_000
 MOST_CHARACTERS = 500
@@ -194,7 +191,27 @@ class Transfer(Part):
     source: Text
 
 
-def variables(machine: Machine, operation: Operation) -> dict[str, Any]:
+class _Machine(Protocol):
+    """The parts of `twill.artifacts.machine.Machine` that costs depend on."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def memories(self) -> Memories: ...
+    @property
+    def units(self) -> Mapping[str, Unit]: ...
+    @property
+    def constants(self) -> Mapping[str, Quantity]: ...
+    @property
+    def transfer(self) -> Transfer: ...
+    @property
+    def rules(self) -> Sequence[Rule]: ...
+    def threads(self, warps: int) -> int: ...
+
+
+def variables(machine: _Machine, operation: Operation) -> dict[str, Any]:
     """Return the names that rules may use for an operation.
 
     ``elements bits bytes rows row_bytes per_thread columns`` describe the result (operand 0 if
@@ -244,7 +261,7 @@ class Terms:
     operation: str = ""
 
     @classmethod
-    def of(cls, machine: Machine, operation: Operation) -> Terms:
+    def of(cls, machine: _Machine, operation: Operation) -> Terms:
         """Return what stands in a machine's expressions for an operation."""
         return cls(variables(machine, operation), machine.file or machine.name, operation.name)
 
@@ -291,7 +308,7 @@ class Terms:
         return f" for operation {short(self.operation)}" if self.operation else ""
 
 
-def rule_for(machine: Machine, operation: Operation) -> tuple[str, Rule]:
+def rule_for(machine: _Machine, operation: Operation) -> tuple[str, Rule]:
     """Return the first rule that applies to an operation, with its path.
 
     Raises
@@ -313,7 +330,7 @@ def rule_for(machine: Machine, operation: Operation) -> tuple[str, Rule]:
 
 
 @by_identity(4096)
-def cost_by_rule(machine: Machine, operation: Operation) -> Cost:
+def cost_by_rule(machine: _Machine, operation: Operation) -> Cost:
     """Return what a machine's rules say that an operation costs, in clock cycles.
 
     Raises
@@ -347,7 +364,7 @@ def cost_by_rule(machine: Machine, operation: Operation) -> Cost:
     )
 
 
-def _step(machine: Machine, terms: Terms, rule: StepRule, path: str) -> Step | None:
+def _step(machine: _Machine, terms: Terms, rule: StepRule, path: str) -> Step | None:
     """Return the work on one unit, None if there is none to do."""
     cycles, instructions, count = (
         terms.cycles(getattr(rule, key), f"{path}.{key}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag, model_validator
 
-from twill.artifacts.base import Artifact, Part, refuse
+from twill.artifacts.base import Artifact, Part, refuse, says_schema
 from twill.artifacts.hardware import MOST_GROUPS
 from twill.artifacts.loop import MOST_WARPS, Label, Loop, Many, Name
 from twill.artifacts.machine import Machine
@@ -142,10 +141,4 @@ class Order(Artifact):
 
 def is_order(text: str | bytes) -> bool:
     """Return whether a JSON document says that it is an order."""
-    if (SCHEMA not in text) if isinstance(text, str) else (SCHEMA.encode() not in text):
-        return False
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and document.get("schema") == SCHEMA
+    return says_schema(text, SCHEMA)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, check_known, check_unique, refuse
+from twill.artifacts.base import Artifact, Part, check_known, check_unique, refuse, says_schema
 from twill.artifacts.hardware import MOST_GROUPS
 from twill.artifacts.loop import MOST_DISTANCE, MOST_OPERATIONS, MOST_WARPS, Label, Loop, Many, Name
 from twill.artifacts.machine import FACTS, Machine
@@ -166,9 +166,7 @@ class Schedule(Artifact):
         InputError
             If the text is not JSON or no schedule; names the path and the value.
         """
-        from twill.artifacts.order import is_order
-
-        if is_order(text):
+        if says_schema(text, "twill.order"):
             message = "an order and no schedule yet; `twill.load_schedule` makes one of it"
             raise InputError(message, path="schema", file=file)
         return super().from_json(text, file=file)

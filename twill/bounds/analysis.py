@@ -11,7 +11,7 @@ import numpy as np
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.base.errors import InputError
-from twill.bounds import Bounds, every_bound, recurrence_bound
+from twill.bounds.intervals import Bounds, every_bound, recurrence_bound
 from twill.problem import Problem, build_problem
 from twill.problem.costs import StaticCost, static_costs
 

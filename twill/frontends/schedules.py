@@ -112,7 +112,7 @@ def scheduled(order: Order) -> Schedule:
 
 def _loop_of(order: Order, name: str) -> Loop:
     """Return a packaged loop: of published kernels, or one that schedules are found for."""
-    from twill.frontends import load_loop, packaged_loops
+    from twill.frontends.loops import load_loop, packaged_loops
 
     published = packaged("traces/loops", ".json")
     if name in published:

@@ -15,7 +15,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Await, Issue
 from twill.artifacts.schedule import Schedule
-from twill.lower.orders import RING, schedule_of
+from twill.lower.orders import schedule_of
+from twill.lower.written import RING
 
 LOADS = "load"  # the group of streaming loads
 

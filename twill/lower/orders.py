@@ -1,47 +1,26 @@
-"""Orders as people write them become schedules.
-
-An order is a pipeline whose clock counts positions of its bodies: an instruction begins at an even
-time and is over at the odd one behind it, and the interval is as long as the longest body. What the
-bodies say themselves of waits and arrives stays as it is.
-"""
+"""Orders as people write them become schedules."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order, OrderedGroup
-from twill.artifacts.program import (
-    Arrive,
-    Await,
-    Barrier,
-    Instruction,
-    Interleave,
-    Issue,
-    Wait,
-    issues_of,
-)
+from twill.artifacts.program import Arrive, Await, Barrier, Issue, Wait, issues_of
 from twill.artifacts.schedule import Schedule
-from twill.base.errors import InputError, short
-from twill.lower import artifact
-from twill.lower.layout import Layout
-from twill.lower.pipeline import Action, Pipeline, Signal, Step, Target
+from twill.lower.pipeline import Action, Signal, Step, Target
 from twill.lower.programs import GroupProgram, Window
-from twill.lower.synchronization import Synchronization
+from twill.lower.realization import artifact
+from twill.lower.synchronization import Exchanges, Synchronization
 from twill.lower.waits import Need
-from twill.memory import Ring, Tenant
-from twill.problem import Problem, build_problem
-from twill.problem.groups import WarpGroup
-from twill.problem.operations import Edge, ProblemOperation
+from twill.lower.written import Written
+from twill.problem import build_problem
+from twill.problem.operations import Edge
 from twill.problem.rules import one_unit
-from twill.problem.solution import Assignment
-
-RING = 2  # slots of a streaming load that the file says nothing about
 
 
 def schedule_of(order: Order, loop: Loop, machine: Machine) -> Schedule:
@@ -52,7 +31,7 @@ def schedule_of(order: Order, loop: Loop, machine: Machine) -> Schedule:
     InputError
         If an operation is not issued, is read before it is issued, or has too few slots.
     """
-    synchronization = _Synchronization(_Written(order, build_problem(loop, machine)))
+    synchronization = _Synchronization(Written(order, build_problem(loop, machine)))
     schedule = artifact(
         synchronization,
         lambda: tuple(_GroupProgram(synchronization, g).program() for g in order.groups),
@@ -67,167 +46,6 @@ def schedule_of(order: Order, loop: Loop, machine: Machine) -> Schedule:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where an operation is issued: `last` differs from `first` if it is issued in parts."""
-
-    group: int
-    stage: int
-    first: int
-    last: int
-
-
-class _Written:
-    """What an order says, by the clock of its positions."""
-
-    def __init__(self, order: Order, problem: Problem) -> None:
-        self.order, self._given = order, problem
-        self.bodies = {group.name: group.instructions for group in order.groups}
-        self.interval = 2 * max(1, *map(len, self.bodies.values()))
-        self._places = self._placed()
-        self._check_program_order()
-        self.pipeline = self._pipeline()
-        self.layout = self._layout()
-
-    def _placed(self) -> tuple[_Place, ...]:
-        places: dict[str, _Place] = {}
-        for group, body in enumerate(self.bodies.values()):
-            for position, instruction in enumerate(body):
-                for part in issues_of(instruction):
-                    name = part.operation
-                    if name not in self._given.index:
-                        where = f"groups[{group}].body[{position}]"
-                        raise self._error(f"no operation named {short(name)}", where)
-                    first = places[name].first if name in places else position
-                    places[name] = _Place(group, part.stage, first, position)
-        missing = [o.name for o in self._given.operations if o.name not in places]
-        if missing:
-            raise self._error(f"operation {short(missing[0])} is issued by no group", "groups")
-        return tuple(places[o.name] for o in self._given.operations)
-
-    def _check_program_order(self) -> None:
-        for edge in self._given.edges:
-            u, v = self._places[edge.producer], self._places[edge.consumer]
-            apart = u.group != v.group or edge.producer == edge.consumer
-            if not apart and (u.stage, u.last) >= (v.stage + edge.distance, v.first):
-                made, read = (
-                    short(self._given.operations[w].name) for w in (edge.producer, edge.consumer)
-                )
-                raise self._error(
-                    f"{read} stands before {made}, which it needs of {edge.distance} iterations "
-                    "before; move it behind, or to a later stage",
-                    f"group {self.order.groups[u.group].name}",
-                )
-
-    def _error(self, message: str, path: str) -> InputError:
-        return InputError(message, path=path, file=self.order.file or self.order.name)
-
-    # -- as a pipeline ------------------------------------------------------------------------
-
-    def _pipeline(self) -> Pipeline:
-        operations = tuple(
-            replace(
-                o,
-                issue=1,
-                cycles=1 + 2 * (place.last - place.first),
-                latency=self._told_after(o, place),
-                transfer=0,
-            )
-            for o, place in zip(self._given.operations, self._places, strict=True)
-        )
-        edges = []
-        for edge in self._given.edges:
-            reader = operations[edge.consumer]
-            reads = 1 if reader.asynchronous else reader.cycles
-            if edge.producer == edge.consumer:
-                reads = 0
-            delay = operations[edge.producer].latency
-            edges.append(replace(edge, delay=delay, reads=reads, copy_reads=1))
-        # How far groups drift this clock does not say; as if a signal took a round.
-        problem = replace(self._given, operations=operations, edges=tuple(edges), hop=self.interval)
-        groups = tuple(
-            WarpGroup(g.warps, g.variable_latency, g.registers or 0, 0) for g in self.order.groups
-        )
-        start = tuple(p.stage * self.interval + 2 * p.first for p in self._places)
-        assignment = Assignment(start, tuple(place.group for place in self._places), groups)
-        return Pipeline(problem, self.interval, assignment, dict(enumerate(self.bodies)))
-
-    def _told_after(self, operation: ProblemOperation, place: _Place) -> int:
-        """Return how long after its issue others are told of an operation.
-
-        That is as soon as it is issued, so that nothing which the group itself waits for comes
-        between, unless the body says when to wait for it in that round.
-        """
-        body = self.order.groups[place.group].instructions
-        waits = [
-            position
-            for position, own in enumerate(body)
-            if isinstance(own, Await)
-            and own.operation == operation.name
-            and own.distance <= 0
-            and own.stage + own.distance == place.stage
-            and position >= place.last
-        ]
-        return 1 + 2 * (min(waits, default=place.last) - place.first)
-
-    def _layout(self) -> Layout:
-        """Return slots as the order says, and otherwise the least."""
-        pipeline, problem = self.pipeline, self.pipeline.problem
-        fed = {edge.consumer for edge in problem.edges if edge.carries}
-        streams = {o.index for o in problem.operations if o.variable_latency and o.index not in fed}
-        least = [self._least_slots(v) for v in range(len(problem.operations))]
-        slots = [max(n, RING) if v in streams else n for v, n in enumerate(least)]
-        staging = {edge.producer: 1 for edge in pipeline.copies}
-        rings: dict[Tenant, Ring] = {}
-        for index, buffer in enumerate(self.order.buffers):
-            v = problem.index.get(buffer.value, -1)
-            if v >= 0 and not buffer.transfer:
-                if buffer.slots < least[v]:
-                    raise self._error(
-                        f"{short(buffer.value)} needs {least[v]} slots in this order "
-                        f"(got {buffer.slots})",
-                        f"buffers[{index}].slots",
-                    )
-                slots[v] = buffer.slots
-            elif v in staging:
-                staging[v] = buffer.slots
-            if buffer.addresses:
-                memory = problem.operations[v].memory or "smem"
-                rings[Tenant(v, buffer.transfer)] = Ring(memory, 0, buffer.addresses, buffer.halves)
-        depths = {v: slots[v] for v in sorted(streams)}
-        return Layout(pipeline, tuple(slots), staging, depths, rings=rings)
-
-    def _least_slots(self, v: int) -> int:
-        """Return with how many no instance is overwritten before its own group's readers run."""
-        pipeline = self.pipeline
-        own = [e for e in pipeline.problem.consumers[v] if not pipeline.crosses(e)]
-        last = max(map(pipeline.read_until, own), default=0) - pipeline.start[v]
-        return max(1, -(-last // self.interval))
-
-    # -- synchronisation by hand --------------------------------------------------------------
-
-    def by_hand(self) -> Iterator[tuple[str, int, Instruction]]:
-        """Yield instructions with their group and when the first instance of theirs is over."""
-        for group, body in self.bodies.items():
-            for position, own in enumerate(body):
-                for part in own.parts if isinstance(own, Interleave) else (own,):
-                    later = part.stage + getattr(part, "distance", 0)
-                    yield group, later * self.interval + 2 * position + 1, part
-
-    @cached_property
-    def barriers(self) -> dict[str, Barrier]:
-        """What bodies name: as the file says, else one slot and all groups that arrive."""
-        arriving: dict[str, set[str]] = defaultdict(set)
-        for group, _, own in self.by_hand():
-            if isinstance(own, Arrive | Wait):
-                arriving[own.barrier] |= {group} if isinstance(own, Arrive) else set()
-            for name in own.signals if isinstance(own, Issue) else ():
-                arriving[name].add(group)
-        return {n: Barrier(name=n, slots=1, arrivals=len(g) or 1) for n, g in arriving.items()} | {
-            barrier.name: barrier for barrier in self.order.barriers
-        }
-
-
-@dataclass(frozen=True)
 class _Arrival:
     """When a group arrives, or issues the operation `by` whose completion arrives by itself."""
 
@@ -235,14 +53,14 @@ class _Arrival:
     by: int | None = None
 
 
-class _Synchronization(Synchronization):
-    """The waits of an order.
+class _Exchanges(Exchanges):
+    """Releases and waits of an order.
 
     Those for results concern every instance. A value is released when its readers' group next
     knows that it has been read, unless that follows from what others tell its maker anyway.
     """
 
-    def __init__(self, written: _Written) -> None:
+    def __init__(self, written: Written) -> None:
         super().__init__(written.layout)
         self.written, self.interval, self.turns = written, written.interval, []
 
@@ -295,18 +113,6 @@ class _Synchronization(Synchronization):
     def _may_wait(self, v: int, time: int, later: int) -> bool:  # noqa: ARG002 - nobody is late
         return True
 
-    def _before_a_step(self, need: Need) -> tuple[Any, ...]:
-        """Awaits first, then waits for results as the loop lists them, and for room at last."""
-        signal = need.target.signal
-        return signal is Signal.EMPTY, signal is not Signal.COMPLETION
-
-    @property
-    def barriers(self) -> tuple[Barrier, ...]:
-        """The barriers that programs use; what the file says of one prevails."""
-        derived = {barrier.name: barrier for barrier in super().barriers}
-        declared = {barrier.name: barrier for barrier in self.written.order.barriers}
-        return tuple((self.written.barriers | derived | declared).values())
-
     # -- releases that follow from other waits ------------------------------------------------
 
     def _awaits(self, release: Step) -> bool:
@@ -334,7 +140,7 @@ class _Synchronization(Synchronization):
 
     def _arrivals(self, group: str) -> Iterator[tuple[str, _Arrival]]:
         """Yield the barriers at which only this group arrives, and when."""
-        for step in self.exchanges:
+        for step in self.messages:
             if step.group == group and step.target and step.action is not Action.RECEIVE:
                 time = step.time if step.by_itself is None else self._end(step.by_itself)
                 yield step.target.barrier(self.pipeline), _Arrival(time, step.by_itself)
@@ -365,6 +171,26 @@ class _Synchronization(Synchronization):
         return any(self._end(c) <= time <= bound for time in known)
 
 
+class _Synchronization(Synchronization):
+    """The waits and barriers of an order."""
+
+    def __init__(self, written: Written) -> None:
+        super().__init__(_Exchanges(written))
+        self.written = written
+
+    def _before_a_step(self, need: Need) -> tuple[Any, ...]:
+        """Awaits first, then waits for results as the loop lists them, and for room at last."""
+        signal = need.target.signal
+        return signal is Signal.EMPTY, signal is not Signal.COMPLETION
+
+    @property
+    def barriers(self) -> tuple[Barrier, ...]:
+        """The barriers that programs use; what the file says of one prevails."""
+        derived = {barrier.name: barrier for barrier in super().barriers}
+        declared = {barrier.name: barrier for barrier in self.written.order.barriers}
+        return tuple((self.written.barriers | derived | declared).values())
+
+
 class _GroupProgram(GroupProgram):
     """A body with what it needs before and behind its instructions."""
 
@@ -384,14 +210,16 @@ class _GroupProgram(GroupProgram):
     def segment(self, active: Sequence[Window], time: int, following: int) -> None:  # noqa: ARG002
         """Add the instructions that begin in a part of the round."""
         for own in self.given[-(-time // 2) : -(-following // 2)]:
-            parts = tuple(map(self._signalling, issues_of(own)))
+            parts = tuple(_signalling(self.synchronization, part) for part in issues_of(own))
             if isinstance(own, Issue):
                 self.body.append(parts[0])
             else:
                 self.body.append(own.model_copy(update={"parts": parts}) if parts else own)
 
-    def _signalling(self, part: Issue) -> Issue:
-        v, own = self.pipeline.problem.index[part.operation], part.signals
-        names = self.synchronization.signalled.get(v, ()) if part.last else ()
-        new = tuple(name for name in names if name not in own)
-        return part.model_copy(update={"signals": (*own, *new)})
+
+def _signalling(synchronization: Synchronization, part: Issue) -> Issue:
+    """Return an issue that also signals the barriers at which its completion arrives by itself."""
+    v, own = synchronization.pipeline.problem.index[part.operation], part.signals
+    names = synchronization.exchanges.signalled.get(v, ()) if part.last else ()
+    new = tuple(name for name in names if name not in own)
+    return part.model_copy(update={"signals": (*own, *new)})

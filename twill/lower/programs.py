@@ -87,7 +87,7 @@ class GroupProgram:
             if need.step.action is Action.ISSUE and need.step.group == group
         }
         self.origin = self.cut()
-        mine = [step for step in synchronization.steps if step.group == group]
+        mine = [step for step in synchronization.exchanges.steps if step.group == group]
         self.steps = {step: self.after_issue(step.time) for step in mine}
         self.first = self.first_round()
         self.windows = [window for o in self.members for window in self.windows_of(o)]
@@ -171,7 +171,7 @@ class GroupProgram:
         """Return where an operation is being issued, split where the round ends."""
         time, left = self.pipeline.start[operation.index], operation.issue
         stage, position, offset = self._stage(time), self._position(time), 0
-        signals, found = self.synchronization.signalled.get(operation.index, ()), []
+        signals, found = self.synchronization.exchanges.signalled.get(operation.index, ()), []
         while True:
             length = min(left, self.interval - position)
             found.append(Window(operation, stage, position, position + length, offset, signals))
@@ -294,6 +294,6 @@ class GroupProgram:
     def _turn_passed(self, window: Window, later: int = 0) -> None:
         """Arrive for an operation that has been issued and whose unit another group awaits."""
         v = window.operation.index
-        if any(turn.before == v for turn in self.synchronization.turns):
+        if any(turn.before == v for turn in self.synchronization.exchanges.turns):
             barrier = Target(Signal.ISSUED, v).barrier(self.pipeline)
             self.body.append(Arrive(barrier=barrier, stage=window.stage + later))

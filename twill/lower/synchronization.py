@@ -5,7 +5,6 @@ A wait that an earlier one of the same group implies is left out.
 
 from __future__ import annotations
 
-import copy
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -41,23 +40,12 @@ from twill.lower.waits import (
 )
 
 
-class Synchronization:
-    """Steps of all groups, and the waits that they need.
+class Exchanges:
+    """What groups do for each other, and the waits that this and their slots ask for."""
 
-    `tight`: groups that wait for what reads their registers as soon as it has read them.
-    """
-
-    def __init__(self, layout: Layout, tight: Collection[str] = ()) -> None:
-        self.layout, self.pipeline, self.tight = layout, layout.pipeline, tight
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.pipeline = layout, layout.pipeline
         self.turns = turns(layout.pipeline)
-
-    def tightened(self, groups: Collection[str]) -> Synchronization:
-        """Return the same, with groups that wait as early as those that are `tight`."""
-        other = copy.copy(self)
-        other.tight = groups
-        for name in ("needs", "needed"):
-            other.__dict__.pop(name, None)
-        return other
 
     @cached_property
     def results(self) -> tuple[Need, ...]:
@@ -78,7 +66,7 @@ class Synchronization:
         return [*results(self.pipeline), *slots]
 
     @cached_property
-    def exchanges(self) -> tuple[Step, ...]:
+    def messages(self) -> tuple[Step, ...]:
         """How groups send, receive and tell, in the order of those that fall together."""
         pipeline, awaited = self.pipeline, self._awaited
         found = [receiving(pipeline, edge) for edge in pipeline.copies]
@@ -92,7 +80,7 @@ class Synchronization:
     @cached_property
     def anyway(self) -> tuple[Need, ...]:
         """Waits that there are whatever is released when."""
-        return (*self.results, *(need for step in self.exchanges for need in self._of(step)))
+        return (*self.results, *(need for step in self.messages for need in self.waits_of(step)))
 
     @cached_property
     def releases(self) -> tuple[Step, ...]:
@@ -135,34 +123,10 @@ class Synchronization:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All steps but issues, in the order of those that fall together."""
-        every = (*self.exchanges, *self.releases)
+        every = (*self.messages, *self.releases)
         return tuple(step for step in every if step.by_itself is None)
 
-    @cached_property
-    def needs(self) -> tuple[Need, ...]:
-        """Every wait that something asks for."""
-        turns, freed = in_turn(self.pipeline, self.turns), freeing(self.layout, self.tight)
-        own = (need for step in self.releases for need in self._of(step))
-        released = {step.target for step in self.releases}
-        room = (Signal.EMPTY, Signal.FREED, Signal.HEARD)
-        asked = (n for n in self.anyway if n.target.signal not in room or n.target in released)
-        return (*asked, *turns, *freed, *own)
-
-    @cached_property
-    def needed(self) -> dict[Step, list[Need]]:
-        """The waits that each step needs and no earlier one of its group implies."""
-        place = {step: position for position, step in enumerate(self.steps)}
-        kept: dict[tuple[str, Target], list[Need]] = defaultdict(list)
-        for need in sorted(self.needs, key=lambda need: self._order(need, place)):
-            earlier = kept[need.step.group, need.target]
-            if not any(other.left_out <= need.left_out for other in earlier):
-                earlier.append(need)
-        found: dict[Step, list[Need]] = defaultdict(list)
-        for need in sorted((n for needs in kept.values() for n in needs), key=self._before_a_step):
-            found[need.step].append(need)
-        return dict(found)
-
-    def _of(self, step: Step) -> Iterator[Need]:
+    def waits_of(self, step: Step) -> Iterator[Need]:
         """Yield the waits that are part of a step."""
         v, operations = step.operation, self.pipeline.problem.operations
         if step.by_itself is not None:
@@ -187,6 +151,52 @@ class Synchronization:
                     there = Target(Signal.FULL if read else Signal.DONE, v)
                     yield Need(step, there, step.distance)
 
+    @cached_property
+    def signalled(self) -> dict[int, tuple[str, ...]]:
+        """The barriers at which the completions of operations arrive by themselves."""
+        found: dict[int, tuple[str, ...]] = {}
+        for step in (*self.messages, *self.releases):
+            if step.target is not None and step.by_itself is not None:
+                barrier = step.target.barrier(self.pipeline)
+                found[step.by_itself] = (*found.get(step.by_itself, ()), barrier)
+        return found
+
+
+class Synchronization:
+    """The waits that the steps of all groups need, and the barriers.
+
+    `tight`: groups that wait for what reads their registers as soon as it has read them.
+    """
+
+    def __init__(self, exchanges: Exchanges, tight: Collection[str] = ()) -> None:
+        self.exchanges, self.tight = exchanges, tight
+        self.layout, self.pipeline = exchanges.layout, exchanges.pipeline
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        """Every wait that something asks for."""
+        given = self.exchanges
+        turns, freed = in_turn(self.pipeline, given.turns), freeing(self.layout, self.tight)
+        own = (need for step in given.releases for need in given.waits_of(step))
+        released = {step.target for step in given.releases}
+        room = (Signal.EMPTY, Signal.FREED, Signal.HEARD)
+        asked = (n for n in given.anyway if n.target.signal not in room or n.target in released)
+        return (*asked, *turns, *freed, *own)
+
+    @cached_property
+    def needed(self) -> dict[Step, list[Need]]:
+        """The waits that each step needs and no earlier one of its group implies."""
+        place = {step: position for position, step in enumerate(self.exchanges.steps)}
+        kept: dict[tuple[str, Target], list[Need]] = defaultdict(list)
+        for need in sorted(self.needs, key=lambda need: self._order(need, place)):
+            earlier = kept[need.step.group, need.target]
+            if not any(other.left_out <= need.left_out for other in earlier):
+                earlier.append(need)
+        found: dict[Step, list[Need]] = defaultdict(list)
+        for need in sorted((n for needs in kept.values() for n in needs), key=self._before_a_step):
+            found[need.step].append(need)
+        return dict(found)
+
     def _before_a_step(self, need: Need) -> tuple[Any, ...]:
         """Order of waits before one step."""
         behind = need.step.action is Action.ISSUE and need.target.signal is not Signal.EMPTY
@@ -205,7 +215,9 @@ class Synchronization:
     def barriers(self) -> tuple[Barrier, ...]:
         """The barriers that programs use."""
         awaited = {need.target for needs in self.needed.values() for need in needs}
-        arriving = Counter(step.target for step in (*self.exchanges, *self.releases))
+        arriving = Counter(
+            step.target for step in (*self.exchanges.messages, *self.exchanges.releases)
+        )
         order = list(Signal)
         return tuple(
             Barrier(
@@ -222,20 +234,10 @@ class Synchronization:
         if signal in (Signal.SENT, Signal.TAKEN):
             return self.layout.staging[v]
         if signal is Signal.ISSUED:
-            return max(turn.slots for turn in self.turns if turn.before == v)
+            return max(turn.slots for turn in self.exchanges.turns if turn.before == v)
         held = self.pipeline.problem.operations[v].memory is not None
         if signal in (Signal.EMPTY, Signal.FREED) or (signal is Signal.FULL and held):
             return self.layout.slots[v]
         told = told_slots(self.pipeline, v)
         unread = signal is Signal.DONE and held and not self.pipeline.problem.consumers[v]
         return max(told, self.layout.slots[v]) if unread else told
-
-    @cached_property
-    def signalled(self) -> dict[int, tuple[str, ...]]:
-        """The barriers at which the completions of operations arrive by themselves."""
-        found: dict[int, tuple[str, ...]] = {}
-        for step in (*self.exchanges, *self.releases):
-            if step.target is not None and step.by_itself is not None:
-                barrier = step.target.barrier(self.pipeline)
-                found[step.by_itself] = (*found.get(step.by_itself, ()), barrier)
-        return found

@@ -19,7 +19,7 @@ from twill.base.errors import Refusal, RefusedError
 from twill.lower import artifact, lay_out
 from twill.lower.pipeline import Choices, Pipeline, pipeline
 from twill.lower.programs import programs
-from twill.lower.synchronization import Synchronization
+from twill.lower.synchronization import Exchanges, Synchronization
 from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup, allocated, available_groups, lack_of_registers, pools
 from twill.problem.operations import Edge
@@ -222,11 +222,12 @@ class Programs:
         named = replace(
             pipeline(self.problem, candidate.interval, found), choices=candidate.choices
         )
-        synchronization = Synchronization(lay_out(named, exactly=False))
+        synchronization = Synchronization(Exchanges(lay_out(named, exactly=False)))
         made, lack = self._within_registers(named, synchronization)
         if lack:
             # Where there is no room groups wait earlier for what reads their registers.
-            waiting, less = self._within_registers(named, synchronization.tightened(named.groups))
+            tight = Synchronization(synchronization.exchanges, named.groups)
+            waiting, less = self._within_registers(named, tight)
             if less < lack:
                 return waiting, less
         return made, lack

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError, TwillError
+from twill.polish.tuning import TUNING
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
@@ -15,16 +16,6 @@ from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import simulate, steady_state_of
 from twill.verification import verify
 from twill.verification.registers import registers_along_programs
-
-FIRST_ITERATIONS = 16  # iterations in which is seen when and why operations are issued
-# A program is executed until two spans of so many iterations take the same, up to a part, or until
-# that iteration. The rest of a run would drain what is in flight, which is faster.
-SPAN, ALIKE, SETTLED_BY = 4, 0.001, 40
-LONGEST = 64  # iterations
-# A run is given up where a span takes longer, by that factor, than the interval to beat.
-HOPELESS = 1.1
-NEAR = 1.05  # an estimate above a limit by less than that factor may be too high
-OTHERS = 0.1  # part that counts of what a program takes longer under other conditions
 
 
 class _Ended(Exception):  # noqa: N818 - nothing is wrong
@@ -42,14 +33,14 @@ class Judge:
     Attributes
     ----------
     conditions : tuple of Conditions
-        A program costs what it takes under the first, and a part (`OTHERS`) of what it takes more
-        than `tolerance` longer under the others.
+        A program costs what it takes under the first, and a part (`Judging.others`) of what it
+        takes more than `tolerance` longer under the others.
     tolerance : float
         Part by which a program may be slower under the other conditions at no cost.
     """
 
     conditions: tuple[Conditions, ...]
-    tolerance: float = 0.03
+    tolerance: float = TUNING.judging.tolerance
 
     def estimate(self, schedule: Schedule, limit: float | None = None) -> float | None:
         """Return about the cycles of one iteration, None if they are clearly more than a limit.
@@ -61,7 +52,7 @@ class Judge:
         SimulationError
             If the program deadlocks, or reads what it should not.
         """
-        conditions = replace(self.conditions[0], iterations=LONGEST)
+        conditions = replace(self.conditions[0], iterations=TUNING.judging.longest)
         sm = StreamingMultiprocessor(schedule, conditions, estimate=True)
         return _executed(sm, limit, whole=False)
 
@@ -75,10 +66,10 @@ class Judge:
         SimulationError
             If the program deadlocks, or reads what it should not.
         """
-        conditions = replace(self.conditions[0], iterations=LONGEST)
+        conditions = replace(self.conditions[0], iterations=TUNING.judging.longest)
         sm = StreamingMultiprocessor(schedule, conditions, estimate=True)
-        found = _executed(sm, NEAR * limit, whole=False)
-        if found is None or found > NEAR * limit:
+        found = _executed(sm, TUNING.judging.near * limit, whole=False)
+        if found is None or found > TUNING.judging.near * limit:
             return None
         if sm.in_step:
             return found
@@ -132,7 +123,7 @@ class Judge:
         for conditions in self.conditions[1:]:
             found = self.measured(schedule, conditions, iterations) / (1 + self.tolerance)
             worst = max(worst, found)
-        return interval + OTHERS * (worst - interval)
+        return interval + TUNING.judging.others * (worst - interval)
 
     @staticmethod
     def measured(schedule: Schedule, conditions: Conditions, iterations: int) -> float:
@@ -157,10 +148,10 @@ class Judge:
             If the program does not run.
         """
         recording = Recording(iterations=None)
-        conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
+        conditions = replace(self.conditions[0], iterations=TUNING.judging.first)
         run = simulate(schedule, conditions, recording)
-        late = FIRST_ITERATIONS * 2 // 3
-        interval = run.measured_interval_cycles or run.total_cycles / FIRST_ITERATIONS
+        late = conditions.iterations * 2 // 3
+        interval = run.measured_interval_cycles or run.total_cycles / conditions.iterations
         names = [operation.name for operation in schedule.loop.operations]
         starts = {name: round(recording.starts[name, late]) for name in names}
         first = min(starts.values())
@@ -168,7 +159,7 @@ class Judge:
 
     def critical(self, schedule: Schedule) -> Mapping[str, float]:
         """Return the operations on the critical chain of a run, with their cycles on it."""
-        conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
+        conditions = replace(self.conditions[0], iterations=TUNING.judging.first)
         sm = StreamingMultiprocessor(schedule, conditions)
         sm.run()
         steady = steady_state_of(sm)
@@ -209,17 +200,19 @@ def _executed(
 
     `whole`: whether all iterations are executed, instead of those until the run has settled.
     """
-    finished = sm.finished_at
+    finished, tuning = sm.finished_at, TUNING.judging
+    span = tuning.span
 
     def watch(iteration: int) -> None:
-        if iteration < 2 * SPAN:
+        if iteration < 2 * span:
             return
-        last = finished[iteration] - finished[iteration - SPAN]
-        before = finished[iteration - SPAN] - finished[iteration - 2 * SPAN]
-        if limit is not None and last > HOPELESS * limit * SPAN:
+        last = finished[iteration] - finished[iteration - span]
+        before = finished[iteration - span] - finished[iteration - 2 * span]
+        if limit is not None and last > tuning.hopeless * limit * span:
             raise _Ended(None)
-        if not whole and (abs(last - before) <= ALIKE * last or iteration == SETTLED_BY):
-            raise _Ended((last + before) / (2 * SPAN))
+        settled = abs(last - before) <= tuning.alike * last or iteration == tuning.settled_by
+        if not whole and settled:
+            raise _Ended((last + before) / (2 * span))
 
     try:
         sm.run(watch)

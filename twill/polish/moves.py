@@ -8,10 +8,9 @@ from random import Random
 
 from twill.lower.pipeline import Pipeline, turns
 from twill.polish.candidates import Candidate, Programs
+from twill.polish.tuning import TUNING
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
-
-MOST_PUSHES = 400  # operations that a move may push away before it is given up
 
 
 class Moves:
@@ -43,7 +42,7 @@ class Moves:
 
     def propose(self, candidate: Candidate) -> Candidate | None:
         """Return a changed candidate, None where a change was not possible."""
-        for _ in range(self._random.choice((1, 1, 1, 2))):
+        for _ in range(self._random.choice(TUNING.changes.several)):
             move = self._random.choices(list(MOVES), list(MOVES.values()))[0]
             changed = move(self, candidate)
             if changed is None:
@@ -56,7 +55,7 @@ class Moves:
     def _pick(self, among: Collection[int]) -> int:
         """Return an operation, half of the time one on the critical chain."""
         critical = {v: weight for v, weight in self.critical.items() if v in among}
-        if critical and self._random.random() < 0.5:
+        if critical and self._random.random() < TUNING.changes.critical:
             return self._random.choices(list(critical), list(critical.values()))[0]
         return self._random.choice(sorted(among))
 
@@ -76,7 +75,7 @@ class Moves:
 
         Half of the time they are pushed by the whole delay of a dependence, otherwise only behind.
         """
-        whole = self._random.random() < 0.5
+        whole = self._random.random() < TUNING.changes.whole
         interval = candidate.interval
 
         def apart(edge: Edge) -> int:
@@ -89,7 +88,7 @@ class Moves:
             work = sorted(fixed)
             while work:
                 pushes += 1
-                if pushes > MOST_PUSHES:
+                if pushes > TUNING.changes.pushes:
                     return None
                 v = work.pop()
                 for edge in self._from[v] if later else self._into[v]:
@@ -113,7 +112,8 @@ class Moves:
     def shift(self, candidate: Candidate) -> Candidate | None:
         """Move an operation in time."""
         v, interval = self._any(), candidate.interval
-        most = self._random.choice((16, 64, interval // 8, interval // 3)) or 1
+        parts = (interval // part for part in TUNING.changes.parts)
+        most = self._random.choice((*TUNING.changes.near, *parts)) or 1
         start = list(candidate.start)
         start[v] += self._random.randint(-most, most) or 1
         return self._settled(candidate, start, {v})
@@ -183,10 +183,11 @@ class Moves:
         here, group = candidate.group[v], list(candidate.group)
         others = [g for g in self._takers[v] if g != here]
         used = [g for g in others if g in candidate.group]
-        new = [g for g in others if g not in candidate.group][:2]
+        new = [g for g in others if g not in candidate.group]
         if not others:
             return None
-        to = self._random.choice(3 * used + new)
+        tuning = TUNING.changes
+        to = self._random.choice(tuning.used_groups * used + new[: tuning.new_groups])
         group[v] = to
         if self._random.random() < 0.5:
             near = [e.consumer for e in self._from[v]] + [e.producer for e in self._into[v]]
@@ -213,7 +214,7 @@ class Moves:
     def turn(self, candidate: Candidate) -> Candidate | None:
         """Take turns on units that execute in order, or do not: all of them, or one pair."""
         choices = candidate.choices
-        if self._random.random() < 0.2:
+        if self._random.random() < TUNING.changes.both_ways:
             return replace(candidate, choices=replace(choices, in_order=not choices.in_order))
         problem, groups = self._programs.problem, self._programs.groups
         found = Assignment(candidate.start, candidate.group, groups)
@@ -235,30 +236,28 @@ class Moves:
 
     def stretch(self, candidate: Candidate) -> Candidate | None:
         """Let all times be nearer to each other, or farther apart."""
-        interval = max(1, int(candidate.interval * self._random.choice(STRETCHES)))
+        interval = max(1, int(candidate.interval * self._random.choice(TUNING.changes.stretches)))
         start = tuple(time * interval // candidate.interval for time in candidate.start)
         return replace(candidate, interval=interval, start=start)
 
     def wrap(self, candidate: Candidate) -> Candidate | None:
         """Let the next round begin sooner or later, with all times as they are."""
-        interval = max(1, int(candidate.interval * self._random.choice(WRAPS)))
+        interval = max(1, int(candidate.interval * self._random.choice(TUNING.changes.wraps)))
         return replace(candidate, interval=interval)
 
 
-STRETCHES = (0.8, 0.9, 0.95, 0.98, 1.02, 1.05)
-WRAPS = (0.9, 0.95, 0.98, 0.99, 1.01, 1.03)
 # How often each is tried, relative to each other.
 MOVES: dict[Callable[[Moves, Candidate], Candidate | None], float] = {
-    Moves.shift: 3,
-    Moves.insert: 3,
-    Moves.exchange: 3,
-    Moves.align: 3,
-    Moves.shorten: 2,
-    Moves.regroup: 2,
-    Moves.phase: 1,
-    Moves.stage: 1,
-    Moves.turn: 1.5,
-    Moves.ring: 0.6,
-    Moves.stretch: 0.5,
-    Moves.wrap: 0.5,
+    Moves.shift: TUNING.changes.shift,
+    Moves.insert: TUNING.changes.insert,
+    Moves.exchange: TUNING.changes.exchange,
+    Moves.align: TUNING.changes.align,
+    Moves.shorten: TUNING.changes.shorten,
+    Moves.regroup: TUNING.changes.regroup,
+    Moves.phase: TUNING.changes.phase,
+    Moves.stage: TUNING.changes.stage,
+    Moves.turn: TUNING.changes.turn,
+    Moves.ring: TUNING.changes.ring,
+    Moves.stretch: TUNING.changes.stretch,
+    Moves.wrap: TUNING.changes.wrap,
 }

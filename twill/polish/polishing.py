@@ -28,22 +28,16 @@ from twill.base.formats import cycles, signed_percent
 from twill.bounds.programs import program_bound
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs
-from twill.polish.effort import FIRST, USUAL, programs_of
+from twill.polish.effort import programs_of
 from twill.polish.judge import Judge
-from twill.polish.search import CONFIRMING, LAST, Point, anneal, best_of, looked_at, lowest
+from twill.polish.search import Point, anneal, best_of, looked_at, lowest
 from twill.polish.starts import candidates
+from twill.polish.tuning import TUNING
 from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
 from twill.verification import verify
 
-BEGINNINGS = 200  # programs that are simulated before chains begin, at most
-# Programs that are estimated before it is seen whether one is at the bound, and by one worker; how
-# many times as many are under way.
-AT_A_TIME, TOGETHER, AHEAD = 16, 8, 4
-ANEW = 4  # programs that the second search begins from
-LOOKED_AT_AGAIN = 2  # times as many as chains are simulated with all contexts
-CHAINS = 12  # programs that a search goes on from at first
 OTHERS_TOLD = 3
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
@@ -155,7 +149,7 @@ def polish(
             with limit, local(1 if met else jobs) as pool:
                 if not met:
                     search.run(simulations, pool)
-                found = search.polished(LAST, simulations, pool)
+                found = search.polished(TUNING.chains.last, simulations, pool)
             if limit.late and found is None:
                 found = search.so_far()
     except BrokenExecutor:
@@ -213,12 +207,14 @@ class _Polishing:
 
     def given_meets_bound(self) -> bool:
         """Simulate the given schedule, and return whether nothing is faster."""
-        self._as_given, self._given_cycles, self.objection = self._judge.given(self._given, LAST)
+        self._as_given, self._given_cycles, self.objection = self._judge.given(
+            self._given, TUNING.chains.last
+        )
         return self._given_cycles is not None and self._given_cycles <= self._bound.cycles
 
     def run(self, simulations: int, pool: Executor | None) -> None:
         """Look for the best program."""
-        few = max(1, min(simulations // 4, BEGINNINGS))
+        few = max(1, min(simulations // 4, TUNING.beginnings.most))
         given, bound = (self._given, *self._others_given), float(self._bound.cycles)
         begin = candidates(self._programs, self._judge, given, bound)
         points = self._first(begin, few, pool)
@@ -227,8 +223,8 @@ class _Polishing:
             if self._tell([] if first is None else [first], few):
                 return
             spent = few
-            times = max(1.0, len(self._given.loop.operations) / USUAL)
-            first_search = int(simulations / times**FIRST)
+            times = max(1.0, len(self._given.loop.operations) / TUNING.efforts.usual)
+            first_search = int(simulations / times**TUNING.efforts.first)
             for until in (first_search, simulations):
                 if points and spent < until:
                     points = anneal(
@@ -241,13 +237,13 @@ class _Polishing:
                         pool=pool,
                         report=partial(self._tell_further, spent),
                         confirmed=self._take,
-                    )[:ANEW]
+                    )[: TUNING.efforts.anew]
                     spent = until
 
     def so_far(self) -> Polished | None:
         """Return the best program that was confirmed until now, None if nothing runs."""
         self._best = self._confirmed or self._best
-        return self.polished(CONFIRMING, self.simulated)
+        return self.polished(TUNING.chains.confirming, self.simulated)
 
     def polished(
         self, iterations: int, simulations: int, pool: Executor | None = None
@@ -278,7 +274,7 @@ class _Polishing:
             return
         with suppress(TwillError):
             schedule = prepared(self._programs.schedule(point.candidate))
-            found = self._promised(schedule, CONFIRMING, self.simulated, None, most=1)
+            found = self._promised(schedule, TUNING.chains.confirming, self.simulated, None, most=1)
             if not verify(found).violations:
                 self._keep(found)
 
@@ -296,7 +292,7 @@ class _Polishing:
         Estimates choose among `most`; these are a few per cent off where contexts are not in step.
         No more are looked at once the bound is met.
         """
-        found = list[Point]()
+        found, start = list[Point](), TUNING.beginnings
         for estimated in self._estimated(candidates, pool):
             few = estimated[: most - len(found)]
             found += few
@@ -305,8 +301,8 @@ class _Polishing:
                 return met
             if len(found) == most:
                 break
-        again = self._looked_at(lowest(found, LOOKED_AT_AGAIN * CHAINS), pool, exact=True)
-        return lowest([p for p in again if math.isfinite(p.energy)], CHAINS)
+        again = self._looked_at(lowest(found, start.exactly * start.chains), pool, exact=True)
+        return lowest([p for p in again if math.isfinite(p.energy)], start.chains)
 
     def _estimated(
         self, candidates: Iterable[tuple[str, Candidate]], pool: Executor | None
@@ -314,10 +310,10 @@ class _Polishing:
         """Yield some at a time, in their order; processes look at the next ones meanwhile."""
         points = (Point(candidate, math.inf, origin=said) for said, candidate in candidates)
         under_way = deque[Iterator[Point]]()
-        while few := list(islice(points, AT_A_TIME)):
+        while few := list(islice(points, TUNING.beginnings.at_a_time)):
             check()
             under_way.append(self._looked_at(few, pool, exact=False))
-            if len(under_way) == AHEAD:
+            if len(under_way) == TUNING.beginnings.ahead:
                 yield list(under_way.popleft())
         yield from map(list, under_way)
 
@@ -330,7 +326,7 @@ class _Polishing:
     ) -> Iterator[Point]:
         """Yield points that are programs with their energy, infinite if one fails to run."""
         look = partial(looked_at, exact=exact)
-        together = 1 if exact else TOGETHER
+        together = 1 if exact else TUNING.beginnings.together
         few = [points[i : i + together] for i in range(0, len(points), together)]
         if pool is None:
             return chain.from_iterable(map(partial(look, self._programs, self._judge), few))

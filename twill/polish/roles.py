@@ -14,11 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from twill.polish.candidates import Programs, in_turn
+from twill.polish.tuning import TUNING
 from twill.problem.operations import Edge
 
-LARGE = 16  # registers per thread of a value from which on a role keeps its readers
-MUCH = 32  # an operation that issues that part of all instructions can be a role of its own
-MOST_WAYS = 24  # to share groups among roles
 # A transfer is written and read, and each takes half of the time that the static model books.
 PARTS_OF_TRANSFER = 4
 
@@ -57,10 +55,10 @@ class Roles:
         here = [o.index for o in self._operations if not o.variable_latency]
         self._role = {v: v for v in here}
         for edge in () if single else programs.dependences:
-            tile = self._operations[edge.producer].registers >= LARGE
+            tile = self._operations[edge.producer].registers >= TUNING.roles.large
             if edge.carries and tile and {edge.producer, edge.consumer} <= self._role.keys():
                 self._join(edge)
-        much = max(1, sum(map(self._issues, here)) // MUCH)
+        much = max(1, sum(map(self._issues, here)) // TUNING.roles.much)
         large = {
             self._role[v]
             for v in here
@@ -78,7 +76,7 @@ class Roles:
 
     def _moves_a_tile(self, v: int) -> bool:
         operation = self._operations[v]
-        return operation.registers >= LARGE or (
+        return operation.registers >= TUNING.roles.large or (
             operation.in_order_unit is None and operation.memory is not None
         )
 
@@ -125,8 +123,8 @@ class Roles:
                 for number in range(min(len(way.busy) + 1, most))
             ]
             found.sort(key=lambda way: way.worth)
-            ways = in_turn(found, lambda way: len(way.busy))[: 4 * MOST_WAYS]
-        return ways[:MOST_WAYS] if self.members else []
+            ways = in_turn(found, lambda way: len(way.busy))[: 4 * TUNING.roles.ways]
+        return ways[: TUNING.roles.ways] if self.members else []
 
     def _way(self, numbers: tuple[int, ...]) -> _Way:
         """Return a way, with what values that cross groups cost both sides."""

@@ -24,21 +24,7 @@ from twill.base.executors import keeping
 from twill.polish.candidates import Candidate, Programs, in_turn
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
-
-# Iterations over which a new best is confirmed, and the one that is returned.
-CONFIRMING, LAST = 64, 200
-DRIFT = 0.0025  # part by which the interval may differ over more iterations
-BETTER = 0.9995  # what is new is best if it takes less than that part of the best
-HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
-ROUNDS = 4  # after each, chains are compared
-PATIENCE = 100  # simulations without a new lowest energy after which a chain goes back to it
-RECORDED = 20  # accepted changes after which the critical chain is looked at again
-# A program that lacks a part of the register file has so many times that part more energy in each
-# round: a chain may pass through it, and does not end there.
-LACKS = (2.0, 4.0, 8.0, 16.0)
-FAR = 1.1  # times the lowest energy from which on fewer or more groups are no reason to look at it
-PART = 20  # simulations after which another worker may go on with a chain
-LOOKED_AT = 4  # programs of a walk that are looked at more closely, the lowest energies
+from twill.polish.tuning import TUNING
 
 
 @dataclass(frozen=True)
@@ -60,7 +46,7 @@ class Point:
     candidate: Candidate
     cycles: float
     lack: float = 0.0
-    weight: float = LACKS[0]
+    weight: float = TUNING.chains.lacks[0]
     interval: float = math.inf
     cost: float = math.inf
     origin: str = ""
@@ -111,7 +97,7 @@ class Walk:
         self._low = [chain.here]
         self._critical: Mapping[int, float] = {}
         self._known: dict[str, float | None] = {}
-        self._since, self._accepted = 0, RECORDED
+        self._since, self._accepted = 0, TUNING.chains.recorded
         self._simulations = self._proposals = 0
 
     def on(self, programs: Programs, judge: Judge) -> None:
@@ -121,20 +107,21 @@ class Walk:
             return
         moves = Moves(programs, self._random)
         moves.critical = self._critical
-        until = self._simulations + PART
+        until = self._simulations + TUNING.chains.part
         while self._simulations < until and not self._spent:
             self._step(programs, judge, moves)
         self._critical = moves.critical
 
     @property
     def _spent(self) -> bool:
-        return self._simulations >= self._budget or self._proposals >= 50 * self._budget
+        most = TUNING.chains.proposals * self._budget
+        return self._simulations >= self._budget or self._proposals >= most
 
     def _step(self, programs: Programs, judge: Judge, moves: Moves) -> None:
         """Look at one change."""
         here = self._here
         self._proposals += 1
-        if self._accepted >= RECORDED:
+        if self._accepted >= TUNING.chains.recorded:
             _look(programs, judge, moves, here)
             self._accepted = 0
         proposed = moves.propose(here.candidate)
@@ -146,22 +133,23 @@ class Walk:
         if found is not None and found.energy <= most:
             self._accepted += 1
             self._here = found
-            if found.energy < BETTER * self._lowest.energy:
+            if found.energy < TUNING.chains.better * self._lowest.energy:
                 self._lowest, self._since = found, 0
                 self._low.append(found)
-        if self._since > PATIENCE:
+        if self._since > TUNING.chains.patience:
             self._here, self._since = self._lowest, 0
 
     def _heat(self) -> float:
         """Return the temperature, in cycles."""
-        spent = (self._number + self._simulations / self._budget) / ROUNDS
-        return HOT * math.pow(COLD / HOT, spent) * self._here.energy
+        spent = (self._number + self._simulations / self._budget) / TUNING.chains.rounds
+        hot = TUNING.chains.hot
+        return hot * math.pow(TUNING.chains.cold / hot, spent) * self._here.energy
 
     def _end(self, programs: Programs, judge: Judge) -> None:
         """Confirm the best that was found, and say where the chain is."""
         chain, here, lowest = self.chain, self._here, self._lowest
         low = [point for point in self._low if point.energy < self._least]
-        limit = math.inf if chain.best is None else BETTER * chain.best.cost
+        limit = math.inf if chain.best is None else TUNING.chains.better * chain.best.cost
         best = best_of(programs, judge, low, limit)
         if best is None and lowest.energy < self._least and not lowest.lack:
             here = chain.best or here
@@ -229,7 +217,7 @@ def best_of(
 ) -> Point | None:
     """Return the best of the programs of lowest energy that is under a limit, None if none is."""
     right = sorted((p for p in points if not p.lack), key=lambda point: point.energy)
-    for point in right[:LOOKED_AT]:
+    for point in right[: TUNING.chains.confirmed]:
         found = confirmed(judge, programs.schedule(point.candidate), limit)
         if found is not None:
             return replace(point, interval=found[0], cost=found[1])
@@ -242,14 +230,14 @@ def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, fl
     None too if the interval is another one over yet more iterations: what is promised holds early.
     """
     try:
-        interval = judge.interval(schedule, CONFIRMING, limit)
+        interval = judge.interval(schedule, TUNING.chains.confirming, limit)
         if interval is None or interval >= limit:
             return None
-        cost = judge.cost(schedule, interval, CONFIRMING)
+        cost = judge.cost(schedule, interval, TUNING.chains.confirming)
         if cost >= limit or judge.objection(schedule):
             return None
-        later = judge.measured(schedule, judge.conditions[0], LAST)
-        if abs(later - interval) > DRIFT * interval:
+        later = judge.measured(schedule, judge.conditions[0], TUNING.chains.last)
+        if abs(later - interval) > TUNING.chains.drift * interval:
             return None
     except TwillError:
         return None
@@ -273,8 +261,8 @@ def lowest(points: Sequence[Point], count: int) -> list[Point]:
         lacks: min((p.energy for p in ordered if (p.lack > 0) == lacks), default=math.inf)
         for lacks in (False, True)
     }
-    near = [p for p in ordered if p.energy <= FAR * least[p.lack > 0]]
-    far = [p for p in ordered if p.energy > FAR * least[p.lack > 0]]
+    near = [p for p in ordered if p.energy <= TUNING.chains.far * least[p.lack > 0]]
+    far = [p for p in ordered if p.energy > TUNING.chains.far * least[p.lack > 0]]
     taken = in_turn(near, lambda p: (len(set(p.candidate.group)), p.lack > 0)) + far
     return sorted(taken[:count], key=lambda point: point.energy)
 
@@ -333,7 +321,7 @@ def _chosen(chains: Sequence[Chain], number: int) -> list[Chain]:
     `chains`: the best first.
     """
     count = max(2, len(chains) >> number)
-    if 2 * number >= ROUNDS:
+    if 2 * number >= TUNING.chains.rounds:
         return list(chains[:count])
     lacking = [chain for chain in chains if chain.here.lack][: count // 2]
     right = [chain for chain in chains if not chain.here.lack][: count - len(lacking)]
@@ -367,11 +355,14 @@ def anneal(
     `simulations`: of all chains together.
     `confirmed`: told of what is confirmed, in whatever order that is.
     """
-    chains = [Chain(n, point) for n, point in enumerate(points[: max(1, simulations // ROUNDS)])]
-    for number in range(ROUNDS):
-        chains = [_weighed(chain, LACKS[number]) for chain in chains]
+    chains = [
+        Chain(n, point)
+        for n, point in enumerate(points[: max(1, simulations // TUNING.chains.rounds)])
+    ]
+    for number in range(TUNING.chains.rounds):
+        chains = [_weighed(chain, TUNING.chains.lacks[number]) for chain in chains]
         chosen = _chosen(sorted(chains, key=lambda chain: chain.worth), number)
-        budget = simulations // (ROUNDS * len(chosen))
+        budget = simulations // (TUNING.chains.rounds * len(chosen))
         known = min([known, *(chain.best.cost for chain in chains if chain.best is not None)])
         walks = [Walk(chain, number, seed, known, budget) for chain in chosen]
         taken = _walked(programs, judge, walks, pool, confirmed)
@@ -379,5 +370,5 @@ def anneal(
         simulated = sum(chain.simulations for chain in chains)
         if report([chain.best for chain in chains if chain.best is not None], simulated):
             return []
-    chains = [_weighed(chain, LACKS[-1]) for chain in chains]
+    chains = [_weighed(chain, TUNING.chains.lacks[-1]) for chain in chains]
     return [chain.here for chain in sorted(chains, key=lambda chain: chain.worth)]

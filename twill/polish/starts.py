@@ -13,15 +13,12 @@ from twill.lower.pipeline import Choices
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.roles import Roles
+from twill.polish.tuning import TUNING
 
 TURNS = (("", Choices()), ("no turns", Choices(in_order=False)))
 
 
-# A clock with rounds of the interval that is hoped for lets values wait in as many slots as
-# that takes: rounds of the given interval, and these parts of the way down to the bound.
-SHORTER = (0.0, 0.5, 0.9)
 ANOTHER = "another schedule of least interval"
-APART = (0.0, 0.5)  # rounds that groups are further behind each other
 
 
 def candidates(
@@ -66,11 +63,13 @@ def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple
         yield said, replace(given, choices=choices)
     given = replace(given, choices=TURNS[-1][1])
     way_down = max(0.0, given.interval - bound)
-    intervals = dict.fromkeys(round(given.interval - part * way_down) for part in SHORTER)
+    # Shorter rounds let values wait in as many slots as the interval that is hoped for takes.
+    shorter = TUNING.beginnings.shorter
+    intervals = dict.fromkeys(round(given.interval - part * way_down) for part in shorter)
     tied = Roles(programs).assignments(given.group)
     single = Roles(programs, single=True).assignments(given.group)
     for said, group in dict([("", given.group), *tied, *single]).items():
-        for interval, apart in itertools.product(intervals, APART):
+        for interval, apart in itertools.product(intervals, TUNING.beginnings.apart):
             moved = replace(given, group=group, interval=interval)
             settled = programs.settled(moved, round(apart * given.interval))
             if settled is not None:

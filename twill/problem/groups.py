@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from twill.problem import Problem, rules
+from twill.problem import rules
 from twill.problem.operations import ProblemOperation, RegisterFile
+from twill.problem.problem import Problem
 
 UNLIMITED = 1 << 30
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from twill.artifacts.memoization import by_identity
-from twill.problem import Problem, rules
+from twill.problem import rules
 from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 
 
 @dataclass(frozen=True)

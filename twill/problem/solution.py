@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from twill.problem import Problem
 from twill.problem.groups import WarpGroup, allocated
 from twill.problem.lifetimes import (
     Moment,
@@ -15,6 +14,7 @@ from twill.problem.lifetimes import (
     register_occupants,
     unit_occupants,
 )
+from twill.problem.problem import Problem
 
 
 @dataclass(frozen=True)

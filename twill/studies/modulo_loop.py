@@ -22,7 +22,7 @@ from twill.base.errors import RefusedError
 from twill.bounds import NO_PATH, bounds, longest_paths
 from twill.engines.cbc import ModuloSchedule, modulo_schedule
 from twill.lower.baselines import LOADS, components, in_order, is_streaming
-from twill.lower.orders import RING
+from twill.lower.written import RING
 from twill.problem import Problem, build_problem
 from twill.problem.costs import BUDGET, normalize
 from twill.verification.registers import registers_along_programs

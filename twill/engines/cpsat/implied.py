@@ -12,10 +12,10 @@ from typing import Any
 
 from twill.bounds import bounds
 from twill.bounds.configurations import ConfigurationBound, configuration_bound
-from twill.engines import FEW_ROWS
 from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal, exclusive
+from twill.engines.questions import FEW_ROWS
 from twill.problem import Problem
 from twill.problem.lifetimes import Moment, Occupant, unit_occupants
 from twill.problem.operations import ProblemOperation

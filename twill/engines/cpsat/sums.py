@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from twill.engines import ADDRESSES, Hint
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal, Places
+from twill.engines.questions import ADDRESSES, Hint
 from twill.memory import Conflict, allocate, meeting
 from twill.problem import Problem, rules
 from twill.problem.groups import Share, shares

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from twill.bounds import bounds
-from twill.engines import NO_LIMITS, Hint, Limits, Question, Range
 from twill.engines.cpsat.implied import Implied, exclusions
 from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.symmetry import Exchange, symmetry
 from twill.engines.cpsat.times import Arc, Times
 from twill.engines.families import Families, Places, exclusive
+from twill.engines.questions import NO_LIMITS, Hint, Limits, Question, Range
 from twill.problem import Problem
 from twill.problem.groups import groups_within
 from twill.problem.solution import Assignment

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from twill.engines import Question
+from twill.engines.questions import Question
 from twill.engines.yices.system import anchor_of
 from twill.problem.groups import pools
 from twill.problem.operations import Edge
@@ -35,7 +35,8 @@ class Program:
         fresh = self.formulas.fresh
         self.guards = {family: fresh() for family in self.families} if asked.explain else {}
         size, span = range(len(self.problem.operations)), range(self.span)
-        self._op = [[[fresh() for _ in span] for _ in range(self.copies)] for _ in size]
+        # op[v, i, t] of every operation, copy and slot.
+        self.every = [[[fresh() for _ in span] for _ in range(self.copies)] for _ in size]
         # opw[v, w]: whether operation v is on group w.
         self.on = [[fresh() for _ in self.groups] for _ in size]
         self._prefixes: dict[tuple[int, int], list[int]] = {}
@@ -43,11 +44,11 @@ class Program:
 
     def op(self, v: int, i: int, t: int) -> int:
         """Return op[v, i, t], false outside of Q."""
-        return self._op[v][i][t] if 0 <= t < self.span else self.formulas.false
+        return self.every[v][i][t] if 0 <= t < self.span else self.formulas.false
 
     def starts(self) -> list[int]:
         """Return M(v) as integer terms."""
-        return [self.formulas.total(enumerate(copies[0])) for copies in self._op]
+        return [self.formulas.total(enumerate(copies[0])) for copies in self.every]
 
     def used(self, w: int) -> int:
         """Return whether group w has an operation."""
@@ -57,7 +58,7 @@ class Program:
         """Return whether copy i of v was issued before t."""
         if (v, i) not in self._prefixes:
             prefixes = [self.formulas.false]
-            for entry in self._op[v][i]:
+            for entry in self.every[v][i]:
                 prefixes.append(self.formulas.some((prefixes[-1], entry)))
             self._prefixes[v, i] = prefixes
         return self._prefixes[v, i][max(0, min(t, self.span))]
@@ -87,16 +88,16 @@ class Program:
 
     def read(self) -> Assignment:
         """Return the schedule of the last model."""
-        starts = [self.formulas.values(copies[0])[0].index(True) for copies in self._op]
+        starts = [self.formulas.values(copies[0])[0].index(True) for copies in self.every]
         places = [self.formulas.values(places)[0].index(True) for places in self.on]
         return Assignment(tuple(starts), tuple(places), self.groups)
 
 
-class System(Program):
+class System:
     """All constraints on one straight-line program."""
 
     def __init__(self, asked: Question) -> None:
-        super().__init__(asked)
+        self.q = Program(asked)
         self._live: dict[int, list[list[int]]] = {}
         self._uniqueness()
         self._consistency()
@@ -104,7 +105,7 @@ class System(Program):
         self._warp_uniqueness()
         self._variable_latency()
         self._warps_of_an_sm()
-        if "memory" in self.families or "registers" in self.families:
+        if "memory" in self.q.families or "registers" in self.q.families:
             self._liveness()
         for family, state in (
             ("dependence", self._dependence),
@@ -115,88 +116,88 @@ class System(Program):
             ("concurrency", self._concurrency),
             ("wishes", self._wishes),
         ):
-            if family in self.families:
-                with self.formulas.under(self.guards.get(family)):
+            if family in self.q.families:
+                with self.q.formulas.under(self.q.guards.get(family)):
                     state()
 
     # -- Figure 4: modulo scheduling ----------------------------------------------------------
 
     def _uniqueness(self) -> None:
         """Every operation of every copy is scheduled exactly once."""
-        for copies in self._op:
+        for copies in self.q.every:
             for entries in copies:
-                self.formulas.state(self.formulas.one_of(entries))
+                self.q.formulas.state(self.q.formulas.one_of(entries))
 
     def _consistency(self) -> None:
         """Copy i is copy 0, i I later."""
-        for v in range(len(self._op)):
-            for i, t in itertools.product(range(1, self.copies), range(self.span)):
-                later = self.op(v, i, t + i * self.interval)
-                self.formulas.state(self.formulas.no(self.op(v, 0, t)), later)
+        for v in range(len(self.q.every)):
+            for i, t in itertools.product(range(1, self.q.copies), range(self.q.span)):
+                later = self.q.op(v, i, t + i * self.q.interval)
+                self.q.formulas.state(self.q.formulas.no(self.q.op(v, 0, t)), later)
 
     def _completion(self) -> None:
         """Every operation ends before T."""
-        for operation in self.problem.operations:
-            first_late = max(0, self.span - operation.cycles + 1)
-            for i, t in itertools.product(range(self.copies), range(first_late, self.span)):
-                self.formulas.state(self.formulas.no(self.op(operation.index, i, t)))
+        for operation in self.q.problem.operations:
+            first_late = max(0, self.q.span - operation.cycles + 1)
+            for i, t in itertools.product(range(self.q.copies), range(first_late, self.q.span)):
+                self.q.formulas.state(self.q.formulas.no(self.q.op(operation.index, i, t)))
 
     def _dependence(self) -> None:
         """A consumer issues at no t' before its producer's t + d."""
-        for edge in self.problem.edges:
-            for i, t in self.inside(edge):
-                early = self.before(edge.consumer, i + edge.distance, t + edge.delay)
-                self.excludes(self.op(edge.producer, i, t), early)
+        for edge in self.q.problem.edges:
+            for i, t in self.q.inside(edge):
+                early = self.q.before(edge.consumer, i + edge.distance, t + edge.delay)
+                self.q.excludes(self.q.op(edge.producer, i, t), early)
 
     def _capacity(self) -> None:
         """In no slot are more instances of a unit in use than there are."""
-        for unit, capacity in self.problem.capacities.items():
+        for unit, capacity in self.q.problem.capacities.items():
             users = [
                 (operation.index, r)
-                for operation in self.problem.operations
+                for operation in self.q.problem.operations
                 for r in operation.reservations
                 if r.unit == unit
             ]
-            for t in range(self.span):
+            for t in range(self.q.span):
                 running = (
-                    (r.count, self.op(v, i, t - r.start - c))
+                    (r.count, self.q.op(v, i, t - r.start - c))
                     for v, r in users
-                    for i in range(self.copies)
+                    for i in range(self.q.copies)
                     for c in range(r.length)
                 )
-                self.fits(running, capacity)
+                self.q.fits(running, capacity)
 
     # -- Figure 5: memory ---------------------------------------------------------------------
 
     def _liveness(self) -> None:
         """Init, LiveProp and DeadProp, for the values that take memory or registers."""
-        for operation in self.problem.operations:
+        for operation in self.q.problem.operations:
             if operation.footprint or operation.registers:
                 self._live[operation.index] = [
-                    [self.formulas.fresh() for _ in range(self.span + 1)]
-                    for _ in range(self.copies)
+                    [self.q.formulas.fresh() for _ in range(self.q.span + 1)]
+                    for _ in range(self.q.copies)
                 ]
                 self._initially(operation.index)
                 self._propagation(operation.index)
 
     def _initially(self, v: int) -> None:
         """At T only loop-carried results of the last copy are live."""
-        carried = any(edge.distance > 0 for edge in self.problem.consumers[v])
+        carried = any(edge.distance > 0 for edge in self.q.problem.consumers[v])
         for i, live in enumerate(self._live[v]):
-            last = live[self.span]
-            alive = carried and i == self.copies - 1
-            self.formulas.state(last if alive else self.formulas.no(last))
+            last = live[self.q.span]
+            alive = carried and i == self.q.copies - 1
+            self.q.formulas.state(last if alive else self.q.formulas.no(last))
 
     def _propagation(self, v: int) -> None:
         """Backwards: live until issued, dead until used."""
-        formulas = self.formulas
+        formulas = self.q.formulas
         for i, live in enumerate(self._live[v]):
-            for t in range(1, self.span + 1):
-                now, before, here = live[t], live[t - 1], self.op(v, i, t)
+            for t in range(1, self.q.span + 1):
+                now, before, here = live[t], live[t - 1], self.q.op(v, i, t)
                 used = formulas.some(
-                    self.op(edge.consumer, i + edge.distance, t)
-                    for edge in self.problem.consumers[v]
-                    if i + edge.distance < self.copies
+                    self.q.op(edge.consumer, i + edge.distance, t)
+                    for edge in self.q.problem.consumers[v]
+                    if i + edge.distance < self.q.copies
                 )
                 formulas.state(formulas.no(now), formulas.no(here), formulas.no(before))
                 formulas.state(formulas.no(now), here, before)
@@ -205,129 +206,131 @@ class System(Program):
 
     def _memory_capacity(self) -> None:
         """In every slot the live results fit each memory."""
-        for memory, capacity in self.problem.memories.items():
-            operations, room = self.problem.operations, capacity - self.problem.fixed[memory]
+        for memory, capacity in self.q.problem.memories.items():
+            operations, room = self.q.problem.operations, capacity - self.q.problem.fixed[memory]
             stored = [o for o in operations if o.memory == memory and o.footprint]
-            for t in range(self.span):
+            for t in range(self.q.span):
                 live = ((o.footprint, x[t]) for o in stored for x in self._live[o.index])
-                self.fits(live, room)
+                self.q.fits(live, room)
 
     # -- Figure 6: warps ----------------------------------------------------------------------
 
     def _warp_uniqueness(self) -> None:
         """Every operation is on exactly one group, and on one that is wide enough."""
-        for operation, places in zip(self.problem.operations, self.on, strict=True):
-            self.formulas.state(self.formulas.one_of(places))
-            for group, place in zip(self.groups, places, strict=True):
+        for operation, places in zip(self.q.problem.operations, self.q.on, strict=True):
+            self.q.formulas.state(self.q.formulas.one_of(places))
+            for group, place in zip(self.q.groups, places, strict=True):
                 if group.warps < operation.warps:
-                    self.formulas.state(self.formulas.no(place))
+                    self.q.formulas.state(self.q.formulas.no(place))
 
     def _variable_latency(self) -> None:
         """Operations of variable latency, and only they, are on groups of their own."""
-        for operation, places in zip(self.problem.operations, self.on, strict=True):
-            for group, place in zip(self.groups, places, strict=True):
+        for operation, places in zip(self.q.problem.operations, self.q.on, strict=True):
+            for group, place in zip(self.q.groups, places, strict=True):
                 if group.variable_latency != operation.variable_latency:
-                    self.formulas.state(self.formulas.no(place))
+                    self.q.formulas.state(self.q.formulas.no(place))
 
     def _warps_of_an_sm(self) -> None:
         """The groups that are used are among those of the machine, and an SM holds their warps."""
-        for pool in pools(self.groups):
-            self.fits(((1, self.used(w)) for w in pool.members), pool.most)
-        most = self.problem.machine.warps.value
-        if sum(group.warps for group in self.groups) > most:
-            self.fits(((group.warps, self.used(w)) for w, group in enumerate(self.groups)), most)
+        for pool in pools(self.q.groups):
+            self.q.fits(((1, self.q.used(w)) for w in pool.members), pool.most)
+        most = self.q.problem.machine.warps.value
+        if sum(group.warps for group in self.q.groups) > most:
+            held = ((g.warps, self.q.used(w)) for w, g in enumerate(self.q.groups))
+            self.q.fits(held, most)
 
     def _register_limit(self) -> None:
         """In every slot the live results on a group fit its registers per thread."""
-        if self.problem.registers is None:
+        if self.q.problem.registers is None:
             return
-        held = [o for o in self.problem.operations if o.registers]
-        most = self.copies * sum(o.registers for o in held)
-        for w, t in itertools.product(range(len(self.groups)), range(self.span)):
-            if most <= self.groups[w].live_limit:
+        held = [o for o in self.q.problem.operations if o.registers]
+        most = self.q.copies * sum(o.registers for o in held)
+        for w, t in itertools.product(range(len(self.q.groups)), range(self.q.span)):
+            if most <= self.q.groups[w].live_limit:
                 continue
             here = (
-                (o.registers, self.formulas.both(live[t], self.on[o.index][w]))
+                (o.registers, self.q.formulas.both(live[t], self.q.on[o.index][w]))
                 for o in held
                 for live in self._live[o.index]
             )
-            self.fits(here, self.groups[w].live_limit)
+            self.q.fits(here, self.q.groups[w].live_limit)
 
     def _cross_warp_spills(self) -> None:
         """Across groups a consumer issues later by the cost of the transfer and the signal."""
-        for edge in self.problem.edges:
+        for edge in self.q.problem.edges:
             extra = edge.cross_delay - edge.delay
             if edge.producer == edge.consumer or extra <= 0:
                 continue
-            apart = self.crosses(edge.producer, edge.consumer)
-            for i, t in self.inside(edge):
-                early = self.formulas.some(
-                    self.op(edge.consumer, i + edge.distance, t + edge.delay + s)
+            apart = self.q.crosses(edge.producer, edge.consumer)
+            for i, t in self.q.inside(edge):
+                early = self.q.formulas.some(
+                    self.q.op(edge.consumer, i + edge.distance, t + edge.delay + s)
                     for s in range(extra)
                 )
-                here = self.op(edge.producer, i, t)
-                self.excludes(self.formulas.both(here, apart), early)
+                here = self.q.op(edge.producer, i, t)
+                self.q.excludes(self.q.formulas.both(here, apart), early)
 
     def _concurrency(self) -> None:
         """When an operation waits, nothing else of its group is running."""
         running = [
-            [self._running(o.index, t) for t in range(self.span)] for o in self.problem.operations
+            [self._running(o.index, t) for t in range(self.q.span)]
+            for o in self.q.problem.operations
         ]
         for v, waits in self._waits().items():
-            for w, t in itertools.product(range(len(self.groups)), range(self.span)):
-                busy = self.formulas.some(
-                    self.formulas.both(running[o][t], self.on[o][w])
+            for w, t in itertools.product(range(len(self.q.groups)), range(self.q.span)):
+                busy = self.q.formulas.some(
+                    self.q.formulas.both(running[o][t], self.q.on[o][w])
                     for o in range(len(running))
                     if o != v
                 )
-                for i in range(self.copies):
-                    here = self.formulas.both(self.op(v, i, t), self.on[v][w], waits)
-                    self.excludes(here, busy)
+                for i in range(self.q.copies):
+                    here = self.q.formulas.both(self.q.op(v, i, t), self.q.on[v][w], waits)
+                    self.q.excludes(here, busy)
 
     def _running(self, o: int, t: int) -> int:
         """Whether some copy of o was issued in [t - (cycles - 1), t]."""
-        return self.formulas.some(
-            self.op(o, i, t - c)
-            for i in range(self.copies)
-            for c in range(self.problem.operations[o].cycles)
+        return self.q.formulas.some(
+            self.q.op(o, i, t - c)
+            for i in range(self.q.copies)
+            for c in range(self.q.problem.operations[o].cycles)
         )
 
     def _waits(self) -> dict[int, int]:
         """For each operation that may wait, when it does: a blocking edge, or a cross-warp one."""
         found: dict[int, list[int]] = {}
-        for edge in self.problem.edges:
+        for edge in self.q.problem.edges:
             u, v = edge.producer, edge.consumer
             if edge.blocking or u != v:
-                always = self.formulas.no(self.formulas.false)
-                found.setdefault(v, []).append(always if edge.blocking else self.crosses(u, v))
-        return {v: self.formulas.some(causes) for v, causes in found.items()}
+                always = self.q.formulas.no(self.q.formulas.false)
+                found.setdefault(v, []).append(always if edge.blocking else self.q.crosses(u, v))
+        return {v: self.q.formulas.some(causes) for v, causes in found.items()}
 
     # -- what the user decided ----------------------------------------------------------------
 
     def _wishes(self) -> None:
         """Pinned and ordered operations, or an order and groups that leave only times open."""
-        formulas, wishes = self.formulas, self.problem.wishes
+        formulas, wishes = self.q.formulas, self.q.problem.wishes
         for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
-            apart = self.crosses(u, v)
+            apart = self.q.crosses(u, v)
             formulas.state(formulas.no(apart) if here == there else apart)
         for first, second in wishes.orders:
-            for t in range(self.span):
-                self.excludes(self.op(first, 0, t), self.before(second, 0, t))
+            for t in range(self.q.span):
+                self.q.excludes(self.q.op(first, 0, t), self.q.before(second, 0, t))
         if wishes.shape:
             self._shape(wishes.shape)
 
     def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
         """Fix groups, stages relative to each other, and the order of rows from the anchor on."""
-        formulas, anchor = self.formulas, anchor_of(self.problem)
-        start = self.starts()
+        formulas, anchor = self.q.formulas, anchor_of(self.q.problem)
+        start = self.q.starts()
         for v, (_, stage, _) in enumerate(shape):
-            shift = (stage - shape[anchor][1]) * self.interval
+            shift = (stage - shape[anchor][1]) * self.q.interval
             formulas.state(formulas.after(start[v], start[anchor], shift))
-            formulas.state(formulas.after(start[anchor], start[v], 1 - self.interval - shift))
+            formulas.state(formulas.after(start[anchor], start[v], 1 - self.q.interval - shift))
         for u, v in itertools.permutations(range(len(shape)), 2):
             (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
-            apart = self.crosses(u, v)
+            apart = self.q.crosses(u, v)
             formulas.state(formulas.no(apart) if group_u == group_v else apart)
             if rank_u < rank_v:
-                shift = (stage_v - stage_u) * self.interval
+                shift = (stage_v - stage_u) * self.q.interval
                 formulas.state(formulas.after(start[v], start[u], shift))

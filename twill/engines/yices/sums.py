@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from twill.bounds import average_registers
-from twill.engines import ADDRESSES, Hint
+from twill.engines.questions import ADDRESSES, Hint
 from twill.engines.yices.clauses import Diagram, Literal
 from twill.engines.yices.system import System
 from twill.memory import Conflict, allocate

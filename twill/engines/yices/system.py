@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds import bounds, delays, longest
-from twill.engines import Question
 from twill.engines.families import Families, Places, exclusive
+from twill.engines.questions import Question
 from twill.engines.yices.clauses import Clauses, Clock
 from twill.problem import Problem
 from twill.problem.lifetimes import register_ends

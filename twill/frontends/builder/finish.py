@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -20,12 +19,11 @@ from twill.artifacts.loop import (
 )
 from twill.base.errors import short
 from twill.base.names import unused
-from twill.frontends import NEGATED, complaint
+from twill.frontends.builder.recorder import Recorder
 from twill.frontends.builder.values import Node, Value, Variable
+from twill.frontends.fused import NEGATED
+from twill.frontends.refusals import complaint
 from twill.frontends.types import Layout, blocked, elements_per_thread, lanes_per_warp, sharing
-
-if TYPE_CHECKING:
-    from twill.frontends.builder.recorder import Recorder
 
 
 def accumulator(warps: int) -> Layout:

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from twill.artifacts.loop import Cost, ElementType, Loop, MemoryName, Tile
 from twill.base.errors import InputError, short
 from twill.base.names import wrong
-from twill.frontends import complaint
 from twill.frontends.builder.values import (
     Carried,
     Node,
@@ -24,8 +23,10 @@ from twill.frontends.builder.values import (
     Variable,
     describe,
 )
+from twill.frontends.refusals import complaint
 
 OWN_MODULES = "twill.frontends.builder"
+Products = Literal["registers", "tmem"]
 
 
 class Recorder:
@@ -37,7 +38,7 @@ class Recorder:
         *,
         description: str = "",
         warps: int = 4,
-        products: Literal["registers", "tmem"] = "registers",
+        products: Products = "registers",
     ) -> None:
         self.name, self.description = name, description
         self.warps, self.products = warps, products

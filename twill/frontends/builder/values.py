@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import Any, Literal, Protocol, Self, TypedDict
 
 from twill.artifacts.loop import Cost, ElementType, MemoryName, Tile
-
-if TYPE_CHECKING:
-    from twill.frontends.builder.recorder import Recorder
-
+from twill.base.errors import InputError
 
 Shape = tuple[int, ...]
 
@@ -79,6 +76,23 @@ class Order:
     said: dict[str, Any]
 
 
+class _Recording(Protocol):
+    """What values ask of the loop under construction; see `twill.frontends.builder.recorder`."""
+
+    name: str
+
+    def elementwise(self, kind: str, *operands: Value | float) -> Value: ...
+    def mma(self, a: Value, b: Value) -> Value: ...
+    def cast(self, x: Value, dtype: ElementType) -> Value: ...
+    def reduce(self, x: Value, combine: Literal["max", "add"], axis: int) -> Value: ...
+    def accumulate(self, total: Value, term: Value | float) -> Value: ...
+    def assign(self, carried: Carried, value: Value) -> None: ...
+    def give_name(self, value: Value, name: str) -> None: ...
+    def reading(self, value: Value) -> Value: ...
+    def tile(self, shape: Shape, dtype: ElementType, memory: MemoryName) -> Tile: ...
+    def error(self, message: str) -> InputError: ...
+
+
 class Value:
     """A typed tile: an operation's result, an earlier iteration's, or one from outside the loop.
 
@@ -101,7 +115,7 @@ class Value:
 
     def __init__(
         self,
-        loop: Recorder,
+        loop: _Recording,
         tile: Tile | None,
         source: Node | Variable | Outside,
         views: tuple[str, ...] = (),
@@ -243,7 +257,7 @@ class Carried(Value):
     with.
     """
 
-    def __init__(self, loop: Recorder, variable: Variable) -> None:
+    def __init__(self, loop: _Recording, variable: Variable) -> None:
         super().__init__(loop, variable.tile, variable)
         self.variable = variable
 

@@ -23,7 +23,7 @@ from twill.artifacts.order import Buffer, Order, OrderedGroup, Waits
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError
-from twill.frontends.ddg import MACHINE, load_ddg, operation_name
+from twill.frontends.ddg.extraction import MACHINE, load_ddg, operation_name
 from twill.frontends.ddg.format import LENIENT, MOST_NODES, Edge, Kernel, Number, Warps
 
 KEY = "schedule_loop"

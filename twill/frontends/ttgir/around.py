@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
+from twill.base.graphs import reached
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import Dump, attribute, name_of
@@ -119,16 +120,12 @@ def _filled(dump: Dump, loop: Operation) -> Iterator[TileKind]:
 
 def _from_registers(dump: Dump, store: Operation, loop: Operation) -> bool:
     """Return whether a store needs a tile that the loop leaves in registers."""
-    pending, seen = list(store.operands), set[SSAValue]()
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+
+    def made_of(value: SSAValue) -> list[SSAValue]:
         owner = value.owner
-        if owner is loop:
-            if len(dump.type_of(value).shape) > 1:
-                return True
-        elif isinstance(owner, Operation) and owner.parent is loop.parent:
-            pending += [operand for inner in owner.walk() for operand in inner.operands]
-    return False
+        if owner is loop or not isinstance(owner, Operation) or owner.parent is not loop.parent:
+            return []
+        return [operand for inner in owner.walk() for operand in inner.operands]
+
+    needed = reached(store.operands, made_of)
+    return any(v.owner is loop and len(dump.type_of(v).shape) > 1 for v in needed)

@@ -19,7 +19,8 @@ from typing import Literal
 
 from xdsl.ir import Operation, SSAValue
 
-from twill.frontends import refused
+from twill.base.graphs import reached
+from twill.frontends.refusals import refused
 from twill.frontends.ttgir.draft import Flow
 from twill.frontends.ttgir.graph import BodyGraph, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (
@@ -190,14 +191,11 @@ def _reduction(operation: Operation) -> tuple[str, int | None] | None:
 
 def _roots(address: SSAValue, graph: BodyGraph) -> set[SSAValue]:
     """Return the arguments and descriptors that an address may come from."""
-    pending, seen = [address], dict[SSAValue, bool]()  # and whether nothing is before it
-    while pending:
-        value = root_of(pending.pop(), ADDRESSES)
-        if value not in seen:
-            before = _before(value, graph)
-            seen[value] = not before
-            pending += before
-    return {value for value, first in seen.items() if first}
+
+    def before(value: SSAValue) -> list[SSAValue]:
+        return [root_of(one, ADDRESSES) for one in _before(value, graph)]
+
+    return {v for v in reached([root_of(address, ADDRESSES)], before) if not _before(v, graph)}
 
 
 def _before(address: SSAValue, graph: BodyGraph) -> Sequence[SSAValue]:
