@@ -27,7 +27,6 @@ PAPER = ("paper_example", "-m", "paper_example")
 CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "schedule": {
         PAPER: "schedule-summary",
-        (*PAPER, "--robust", "fixed:9"): "schedule-summary",
         (*PAPER, "--effort", "quick"): "schedule-summary",
         ("gemm_hopper", "-m", "hopper_h100"): "refusal",
         ("gemm_hopper", "-m", "hopper_h100", "--no-suggest"): "refusal",
@@ -79,7 +78,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "machine check": {("hopper_h100",): "machine-audit", ("m.toml",): "machine-audit"},
     "sim run": {
         (HAND, "--iterations", "24", "--values", "--advice"): "run",
-        ("fa4_forward", "--iterations", "12", "--sequence", "512", "--bundle", "2"): "run",
+        ("fa4_forward", "--iterations", "12", "--sequence", "512"): "run",
     },
     "sim compare": {(HAND, "--iterations", "24"): "comparison"},
     "sim sweep": {

@@ -24,11 +24,15 @@ from twill.cli import (
     sweep,
     tune,
 )
+from twill.cli.retired import SimulatorTree, Tree
 
 
-def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
+def _tree(
+    name: str, about: str, kind: type[Tree] = Tree, *, completion: bool = False
+) -> typer.Typer:
     return typer.Typer(
         name=name,
+        cls=kind,
         no_args_is_help=True,
         add_completion=completion,
         pretty_exceptions_enable=False,
@@ -36,7 +40,9 @@ def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
     )
 
 
-simulator = _tree("python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.")
+simulator = _tree(
+    "python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.", SimulatorTree
+)
 for command in (run.run, studies.compare, sweep.sweep, studies.published):
     simulator.command()(command)
 

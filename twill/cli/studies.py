@@ -40,14 +40,6 @@ class Subjects:
     timeout: SolverSeconds = None
 
 
-@dataclass(frozen=True)
-class Texts:
-    """What is printed in place of tables for people."""
-
-    markdown: Annotated[bool, Option("--markdown", help="Print Markdown.")] = False
-    csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False
-
-
 @command
 def compare(
     items: Annotated[
@@ -58,7 +50,6 @@ def compare(
     ],
     how: RunOptions,
     where: Subjects,
-    texts: Texts,
     output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -79,10 +70,6 @@ def compare(
     written = [] if output is None else study.write_comparisons(found, Path(output))
     if as_json:
         say(study.document(found).to_json().removesuffix("\n"))
-    elif texts.csv:
-        say(study.frame(found).to_csv(index=False, lineterminator="\n").rstrip("\n"))
-    elif texts.markdown:
-        say(study.markdown(found).rstrip("\n"))
     else:
         study.print_comparisons(found)
         say_written(*written)

@@ -53,10 +53,6 @@ class Parameters:
     depth: Annotated[
         str | None, Option(metavar="VALUES", help="Ring slots of loads, for example 1:6.")
     ] = None
-    deeper: Annotated[
-        str | None,
-        Option(metavar="VALUES", help="Ring slots more than there are, for example 0:2."),
-    ] = None
     change: Annotated[
         list[str] | None,
         Option("--set", metavar="NAME=VALUES", help="Any parameter by name; may be repeated."),
@@ -64,7 +60,7 @@ class Parameters:
 
     def axes(self) -> dict[str, Any]:
         """Return values by parameter."""
-        names = ("tma_latency", "depth", "deeper", "latency")
+        names = ("tma_latency", "depth", "latency")
         given = {name.replace("_", "-"): getattr(self, name) for name in names}
         named = {name: value for name, value in given.items() if value}
         return {**named, **dict(pairs(self.change, "=", "--set"))}
