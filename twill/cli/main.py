@@ -43,7 +43,7 @@ def _tree(
 simulator = _tree(
     "python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.", SimulatorTree
 )
-for command in (run.run, studies.compare, sweep.sweep, studies.published):
+for command in (run.run, studies.compare, sweep.sweep):
     simulator.command()(command)
 
 app = _tree(
@@ -58,7 +58,7 @@ for command in (
     doctor.doctor,
 ):
     app.command()(command)
-trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}
+trees = {"loop": loop.app, "machine": machine.app, "sim": simulator}
 for name, tree in trees.items():
     app.add_typer(tree, name=name)
 

@@ -12,12 +12,17 @@ from twill.base.errors import InputError
 
 # The last word is what is gone, the words before it are the command that had it.
 RETIRED = {
+    "bench": "python -m tests.validation.bench or simulator_bench, in a clone",
     "emit --to": "a kernel is always Gluon",
+    "calibrate --from-measurements": "python -m tests.validation.load_fit, in a clone",
+    "reproduce --markdown": "python -m tests.validation.results FILE, in a clone",
+    "reproduce --stop": "python -m tests.validation.results, in a clone",
     "schedule --prefer": "twill schedule --model paper -o FILE, then twill polish FILE",
     "schedule --robust": "twill polish SCHEDULE --conditions oldest:LATENCY",
     "sim compare --csv": "-o FOLDER, which has comparison.csv",
     "sim compare --markdown": "-o FOLDER, which has comparison.md",
     "sim run --bundle": "--iterations for a shorter run",
+    "sim published": "python -m tests.validation.published, in a clone",
     "sim sweep --deeper": "--set deeper=VALUES",
 }
 

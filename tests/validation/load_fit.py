@@ -18,18 +18,21 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from typer import Argument
 
+from tests.validation import program
+from tests.validation.one_sm_gemm import SOURCE, Configuration, loop, measured, simulated
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Operation
 from twill.artifacts.machine import Machine
-from twill.base.console import Report, paragraph, silent
+from twill.base.console import Report, paragraph, progress, run_app, silent
 from twill.base.errors import InputError
 from twill.base.formats import count, number, percent, signed_percent
 from twill.base.tables import Column, Table
-from twill.studies.one_sm_gemm import SOURCE, Configuration, loop, measured, simulated
 
 CONSTANTS = ("tma_latency", "tma_row", "tma_latency_per_kib")
 FIT_STAGES = (2, 3)
@@ -375,3 +378,16 @@ def _table(title: str, groups: Sequence[tuple[str, Sequence[Compared]]]) -> None
         level, worst = median(map(abs, levels)), max(levels, key=abs)
         rows.append([name, len(members), level, close, worst, shape])
     Table(columns, rows).print()
+
+
+def main(
+    machine: Annotated[str, Argument(help="A packaged name or a file.")] = "blackwell_b200",
+) -> None:
+    """Fit the constants of TMA loads to the benchmark, and compare all its configurations."""
+    with progress("simulating") as report:
+        print_load_fit(load_fit(Machine.named(machine), report))
+
+
+app = program(main)
+if __name__ == "__main__":
+    run_app(app)

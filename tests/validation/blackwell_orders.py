@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twill.traces.orders import HEADER, Document, group, interleaved, later
+from tests.validation.orders import HEADER, Document, group, interleaved, later
 
 
 def flash_attention_4_order(*, rescaling: bool = False) -> Document:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.support.commands import in_process
-from twill.studies.bench import (
-    CASES,
-    ENGINES,
-    Bench,
-    Case,
-    Outcome,
-    bench,
-    growth_cases,
-    kernel_cases,
-)
-from twill.studies.bench.process import peak_bytes
-from twill.studies.bench.view import plot_growth
+from tests.validation.apart import Case, peak_bytes
+from tests.validation.bench import CASES, ENGINES, Bench, Outcome, bench, kernel_cases
 
 MIB = 1 << 20
 TIMES = ("seconds_to_interval", "seconds_to_all_levels", "seconds")
 
 
-def call(*options: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return in_process("twill", "bench", "solver", *options, folder=folder)
+def call(*options: str) -> subprocess.CompletedProcess[str]:
+    return in_process("python", "-m", "tests.validation.bench", *options)
 
 
 def outcome(name: str = "x", **changes: Any) -> Outcome:
@@ -41,7 +29,6 @@ def outcome(name: str = "x", **changes: Any) -> Outcome:
         "time": "normalized",
         "loop": name,
         "operations": 10,
-        "seed": None,
         "limits": {},
         "timeout": 30.0,
         "rules": "paper",
@@ -50,47 +37,27 @@ def outcome(name: str = "x", **changes: Any) -> Outcome:
     return Outcome(**{**facts, **changes})
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    folder = tmp_path_factory.mktemp("bench")
-    done = call("--case", "paper_example", "--growth", "10", "--seeds", "0", "--engine",
-                "difference", "--json", "-o", str(folder / "new"))  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout), folder / "new"
-
-
-def test_every_outcome_has_its_times_memory_and_proof(
-    measured: tuple[dict[str, Any], Path],
-) -> None:
-    outcomes = measured[0]["outcomes"]
-    assert [(o["name"], o["time"], o["interval_units"]) for o in outcomes[:3]] == [
+def test_every_outcome_has_its_times_memory_and_proof() -> None:
+    cases = kernel_cases(["paper_example"], ["difference"])
+    outcomes = bench(cases).outcomes
+    assert [(o.name, o.time, o.interval_units) for o in outcomes] == [
         ("paper_example", "exact", 2),
         ("paper_example", "normalized", 2),
         ("paper_example", "refined", 2),
     ]
-    assert [(o["machine"], o["operations"]) for o in outcomes[3:]] == [
-        ("hopper_h100", 10),
-        ("blackwell_b200", 10),
-    ]
     for found in outcomes:
-        assert (found["status"], found["valid"]) == ("found", True)
-        times = [found[key] for key in TIMES]
+        assert (found.status, found.valid, found.operations) == ("found", True, 3)
+        times = [getattr(found, key) for key in TIMES]
         assert times == sorted(times)
         assert times[0] > 0
-        assert 20 * MIB < found["peak_bytes"] < 1000 * MIB
-        assert set(found["proved"]) >= {"interval", "stages", "groups", "transfers", "length"}
-
-
-def test_the_folder_holds_the_figures_and_the_plots(measured: tuple[dict[str, Any], Path]) -> None:
-    data, folder = measured
-    assert json.loads((folder / "bench.json").read_text()) == data
-    assert (folder / "growth.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (folder / "growth.svg").read_text()
+        assert found.peak_bytes is not None
+        assert 20 * MIB < found.peak_bytes < 1000 * MIB
+        assert set(found.proved) >= {"interval", "stages", "groups", "transfers", "length"}
 
 
 def test_all_but_times_and_memory_is_the_same_again() -> None:
-    cases = growth_cases((10,), (1,), machines=("hopper_h100",))
-    results = [bench(cases).to_dict()["outcomes"][0] for _ in range(2)]
+    cases = kernel_cases(["paper_example"], ["difference"], ["exact"])
+    results = [asdict(bench(cases).outcomes[0]) for _ in range(2)]
     for result in results:
         for key in (*TIMES, "peak_bytes"):
             assert result.pop(key)
@@ -130,9 +97,10 @@ def test_a_limit_on_registers_reaches_the_solver() -> None:
 
 
 def test_a_case_that_fails_says_why() -> None:
-    case = Case("none", "hopper_h100", "difference", "exact", operations=5, seed=0)
+    case = Case("none", "hopper_h100", "difference", "exact", "none")
     failed = bench([case]).outcomes[0]
-    assert (failed.status, failed.message) == ("failed", "operations: 10 to 200 (got 5)")
+    assert failed.status == "failed"
+    assert failed.message.startswith("none: no such loop")
 
 
 @pytest.mark.parametrize(
@@ -140,8 +108,6 @@ def test_a_case_that_fails_says_why() -> None:
     [
         (("--case", "nothing"), "case: one of paper_example, fa_fwd_hopper, "),
         (("--engine", "nothing"), "engine: one of both, difference, cpsat"),
-        (("--growth", "5"), "growth: sizes are 10 to 200 (got 5)"),
-        (("--growth", "ten"), "--growth: a whole number (got 'ten')"),
     ],
 )
 def test_wrong_choices_are_named(options: tuple[str, ...], message: str) -> None:
@@ -184,12 +150,9 @@ def test_verbatim_is_compared_under_its_own_rules() -> None:
 
 
 def test_the_speedup_over_verbatim_is_measured() -> None:
-    done = call("--case", "paper_example", "--time", "normalized", "--engine", "difference",
-                "--engine", "verbatim", "--json")  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    data = json.loads(done.stdout)
-    assert {o["interval_units"] for o in data["outcomes"]} == {2}
-    assert [(s["name"], s["at_least"]) for s in data["speedups"]] == [("paper_example", False)]
+    found = bench(kernel_cases(["paper_example"], ["difference", "verbatim"], ["normalized"]))
+    assert {o.interval_units for o in found.outcomes} == {2}
+    assert [(s.name, s.at_least) for s in found.speedups] == [("paper_example", False)]
 
 
 @pytest.mark.slow
@@ -208,35 +171,11 @@ def test_the_default_is_a_hundred_times_faster_once_verbatim_takes_ten_seconds()
     assert ratio >= 100
 
 
-@pytest.mark.parametrize("solved", range(6))
-def test_medians_count_what_was_stopped_as_longer(solved: int) -> None:
-    seconds = [float(x) for x in np.random.default_rng(solved).uniform(1, 9, solved)]
-    stopped = [outcome(seed=i, status="stopped") for i in range(5 - solved)]
-    growth = Bench((*stopped, *(outcome(seed=9, seconds=s) for s in seconds))).growth
-    median = float(np.median([*seconds, *[np.inf] * (5 - solved)]))
-    assert len(growth) == 1
-    assert growth[0].seconds == (median if np.isfinite(median) else None)
-    assert (growth[0].loops, growth[0].stopped, growth[0].others) == (5, 5 - solved, 0)
-
-
-def test_plots_are_the_same_again(tmp_path: Path) -> None:
-    shown = Bench(
-        tuple(
-            outcome(seed=0, operations=n, seconds=n / 10 if n < 50 else None, peak_bytes=n * MIB,
-                    status="found" if n < 50 else "stopped")
-            for n in (10, 20, 50)
-        )
-    )  # fmt: skip
-    files = [plot_growth(shown, tmp_path)[1].read_bytes() for _ in range(2)]
-    assert files[0] == files[1]
-    assert b"operations" in files[0]
-
-
 def test_peak_memory_is_that_of_the_process_itself() -> None:
     """Neither what it has given back is forgotten nor what its parent holds counted."""
     held = b"x" * (400 * MIB)
     code = (
-        "from twill.studies.bench.process import peak_bytes\n"
+        "from tests.validation.apart import peak_bytes\n"
         "small = peak_bytes(); x = b'x' * (150 << 20); del x\n"
         "print(small, peak_bytes(), flush=True); input()"
     )

@@ -1,8 +1,8 @@
 """Make the packaged TTGIR dumps from the packaged kernels.
 
-A tool for who maintains them: ``python -m twill.traces.make_ttgir`` writes them, ``--check`` only
-compares. Needs the extra ``[triton]``; the dumps were made with the version that their first line
-names.
+A tool for who maintains them: ``python -m tests.validation.make_ttgir`` writes them, ``--check``
+only compares. Needs the extra ``[triton]``; the dumps were made with the version that their first
+line names.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.validation.packaged import write_or_check
 from twill.frontends.triton_dump import dump_kernel
-from twill.traces import HERE, write_or_check
+from twill.traces import HERE
 
 HOPPER, BLACKWELL = 90, 100
 # Types of the arguments of kernels, and of variants without types of their own.

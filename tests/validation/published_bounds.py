@@ -13,14 +13,17 @@ import functools
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+import typer
 from pydantic import Field
 
-from twill.artifacts.base import Part, packaged_text, parse_toml
+from tests.validation import one_sm_gemm, program
+from twill.artifacts.base import Part, parse_toml
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.base.console import paragraph
+from twill.base.console import paragraph, run_app
 from twill.base.formats import cycles
 from twill.base.tables import Column, Table
 from twill.bounds.programs import program_bounds
@@ -28,8 +31,8 @@ from twill.bounds.work import Argument
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis import flop_per_iteration
-from twill.studies import one_sm_gemm
 
+FILE = Path(__file__).with_name("published.toml")
 LEAST_LATENCY = 1  # cycles of every load: bounds that hold wherever the data come from
 COLUMNS = (
     Column("kernel"),
@@ -53,7 +56,7 @@ class _Clock(Part):
 
 
 class Series(Part):
-    """Figures of one kernel; traces/published.toml says what its entries are."""
+    """Figures of one kernel; tests/validation/published.toml says what its entries are."""
 
     kernel: str
     what: str
@@ -138,7 +141,7 @@ class Held:
 def held(machine_of: Callable[[str], Machine] = Machine.named) -> list[Held]:
     """Return every published figure with its bound.
 
-    Those are the figures of traces/published.toml, and the one-SM GEMM's.
+    Those are the figures of tests/validation/published.toml, and the one-SM GEMM's.
 
     `machine_of`: the machine of a name, to try others than the packaged ones.
     """
@@ -151,13 +154,12 @@ def held(machine_of: Callable[[str], Machine] = Machine.named) -> list[Held]:
 
 
 def every_series() -> tuple[Series, ...]:
-    """Return the series of traces/published.toml."""
+    """Return the series of tests/validation/published.toml."""
     return _published().series
 
 
 def _published() -> _Published:
-    text = packaged_text("figures", "traces", "published", ".toml")
-    return _Published.model_validate(parse_toml(text, "published.toml"))
+    return _Published.model_validate(parse_toml(FILE.read_bytes(), FILE.name))
 
 
 def _series(series: Series, clock: float, machine: Machine) -> Iterator[Held]:
@@ -259,3 +261,16 @@ def _nearest(some: Sequence[Held]) -> list[object]:
     clock = f"{'' if one.clock_stated else 'up to '}{one.clock_mhz:.0f}"
     power = "yes" if one.power else "no"
     return [clock, power, one.cycles, one.bound_cycles, one.unit_of_bound, ratio, below]
+
+
+def main() -> None:
+    """Hold all published figures against what no program is below; status 1 if one is below."""
+    found = held()
+    print_held(found)
+    if any(one.below for one in found):
+        raise typer.Exit(1)
+
+
+app = program(main)
+if __name__ == "__main__":
+    run_app(app)

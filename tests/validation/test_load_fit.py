@@ -9,8 +9,8 @@ from statistics import median
 import pytest
 
 import twill
+from tests.validation import load_fit, one_sm_gemm
 from twill.base.errors import InputError
-from twill.studies import load_fit, one_sm_gemm
 
 
 @cache

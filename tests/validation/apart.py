@@ -12,22 +12,40 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from twill.artifacts.proof import Level
+from twill.artifacts.schedule import Rules, Schedule
 from twill.base.console import end_with_parent
 from twill.base.executors import interrupts_later
-
-if TYPE_CHECKING:
-    from twill.artifacts.loop import Loop
-    from twill.artifacts.schedule import Schedule
-    from twill.studies.bench import Case
+from twill.frontends import load_loop
+from twill.search.request import EngineName, TimeMode
 
 STARTUP_SECONDS = 120.0
 INTERVAL_KNOWN = re.compile(r"least I = (\d+)")  # what `twill.search.search.LEAST` says
 Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one process solves; rules, time and the like are as in `twill.schedule`."""
+
+    # For people.
+    name: str
+    machine: str
+    engine: EngineName
+    time: TimeMode
+    # A packaged loop.
+    loop: str
+    limits: dict[str, int] = field(default_factory=dict)
+    # Seconds after which it is stopped.
+    timeout: float = 120.0
+    rules: Rules = "issue"
+    until: Level = "slack"
 
 
 def solve_apart(case: Case) -> Event:
@@ -144,7 +162,7 @@ def _solve(case: Case, told: Connection) -> None:
 
     given = ("rules", "time", "engine", "limits", "until")
     try:
-        loop, machine = _loop(case), Machine.named(case.machine)
+        loop, machine = load_loop(case.loop), Machine.named(case.machine)
         engine_factory("difference" if case.engine == "both" else case.engine)
         told.send({"started": True, "operations": len(loop.operations)})
         clock = _Clock(told)
@@ -157,18 +175,6 @@ def _solve(case: Case, told: Connection) -> None:
         told.send({"status": status, "message": str(error), "peak_bytes": peak_bytes()})
     except Exception as error:  # a crash is a result of the bench, not its end
         told.send({"status": "failed", "message": f"{type(error).__name__}: {error}"})
-
-
-def _loop(case: Case) -> Loop:
-    if case.loop:
-        from twill.frontends import load_loop
-
-        return load_loop(case.loop)
-    from twill.studies.bench.synthetic import synthetic_loop
-
-    assert case.operations is not None
-    assert case.seed is not None
-    return synthetic_loop(case.operations, case.seed, case.machine)
 
 
 def _facts(schedule: Schedule) -> Event:

@@ -8,10 +8,10 @@ import re
 import pytest
 
 from tests.support.pages import ROOT, anchors
+from tests.validation import gallery
+from tests.validation.gallery import GALLERY, Way, way
+from tests.validation.make_ttgir import BLACKWELL, Packaged
 from twill.artifacts.promise import ProgramBound
-from twill.studies import gallery
-from twill.studies.gallery import GALLERY, Way, way
-from twill.traces.make_ttgir import BLACKWELL, Packaged
 
 PAGE = ROOT / "docs" / "gallery.md"
 SHOWN = [packaged for packaged in GALLERY if not packaged.suffix]

@@ -1,4 +1,4 @@
-"""What others measured on GPUs, beside what the simulator says of the same schedules.
+"""What others measured on GPUs, beside what the simulator says: ``tests.validation.published``.
 
 Compared are ratios and cycles. Published TFLOP/s hide the clock (1.05 to 1.98 GHz on an H100). No
 constant of a machine file comes from a figure that is compared here. What may not be compared is
@@ -10,18 +10,21 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
+from typer import Option
+
+from tests.validation import program
+from tests.validation.one_sm_gemm import SOURCE, measured, simulated
 from twill.artifacts.hardware import CommandQueue, Count
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.base.console import Report, paragraph, say, silent
+from twill.base.console import Report, paragraph, progress, run_app, say, silent
 from twill.base.formats import cycles, signed_percent
 from twill.base.tables import Column, Table
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine import WARP_SCHEDULERS
 from twill.sim.execute import run
-from twill.studies.one_sm_gemm import SOURCE, measured, simulated
 
 FA3 = "fa3_forward_128x176_parts"
 NEITHER = f"{FA3}_no_overlap_no_ping_pong"
@@ -260,3 +263,21 @@ def print_experiments(found: Sequence[Experiment]) -> None:
     say("cycles an iteration, and use of the tensor core")
     for letter, name in zip(letters, names, strict=True):
         say(f"{letter}: {name}")
+
+
+def main(
+    switches: Annotated[
+        bool, Option("--switches", help="Switch one mechanism at a time instead.")
+    ] = False,
+) -> None:
+    """Compare hand-written schedules of published kernels with what was measured."""
+    with progress("published figures") as report:
+        if switches:
+            print_experiments(experiments(report))
+        else:
+            print_figures(figures(report))
+
+
+app = program(main)
+if __name__ == "__main__":
+    run_app(app)

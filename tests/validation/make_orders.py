@@ -1,6 +1,6 @@
 """Make the loops and schedules of published kernels, written down by hand.
 
-A tool for who maintains them: ``python -m twill.traces.make_orders`` writes the packaged files,
+A tool for who maintains them: ``python -m tests.validation.make_orders`` writes the packaged files,
 ``--check`` only compares. FlashAttention-3's order is that of github.com/Dao-AILab/flash-attention
 at 0251105, hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp; those on Blackwell are in `blackwell_orders`.
 """
@@ -13,12 +13,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from tests.validation.blackwell_orders import flash_attention_4_order, tlx_order, triton_order
+from tests.validation.orders import HEADER, Document, group, interleaved, later
+from tests.validation.packaged import write_or_check
 from twill.artifacts.loop import Cost, ElementType, Loop, Step
 from twill.frontends.builder import LoopBuilder
 from twill.frontends.builder.values import Node, Value
-from twill.traces import write_or_check
-from twill.traces.blackwell_orders import flash_attention_4_order, tlx_order, triton_order
-from twill.traces.orders import HEADER, Document, group, interleaved, later
 
 HEAD = 128
 SCALE = 0.127

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass, replace
 
-from twill.artifacts.base import packaged_text
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
@@ -20,12 +19,13 @@ from twill.base.errors import InputError
 from twill.frontends.builder import LoopBuilder
 from twill.frontends.schedules import scheduled
 from twill.sim.execute import run
+from twill.traces import HERE
 
 SOURCE = (
     "SemiAnalysis, microbench-blackwell at 9a068d8, cutlass_gemm_mainloop/results.csv: one block "
     "of CUTLASS's one-CTA GEMM on a B200, bf16"
 )
-FILE = "b200_gemm_bf16"
+FILE = HERE / "measure" / "b200_gemm_bf16.csv"
 ARCHITECTURE = "sm_100"
 DEPTH = 131_072  # of the products, in elements
 CLOCK_MHZ = 1965.0  # of that benchmark: 1993 cycles are 1014.2 ns in its files
@@ -81,8 +81,7 @@ def measured(machine: Machine) -> tuple[Configuration, ...]:
         raise InputError(
             f"{machine.name}: measured loads are packaged of {ARCHITECTURE} only (a B200)"
         )
-    text = packaged_text("measurement", "traces/measure", FILE, ".csv").decode()
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    lines = [line for line in FILE.read_text().splitlines() if not line.startswith("#")]
     capacity, found = machine.memories.smem.capacity, []
     for row in csv.DictReader(lines):
         m, n, k = (int(row[f"TILE_{side}"]) for side in "MNK")

@@ -1,64 +1,64 @@
-"""How long solving takes and how much memory: kernels, engines, growth with the loop."""
+"""How long solving takes and how much memory: ``python -m tests.validation.bench``."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar, get_args
+from typing import Annotated, TypeVar, get_args
 
-from twill.artifacts.proof import Level
+import typer
+from typer import Option
+
+from tests.validation import program
+from tests.validation.apart import Case, solve_apart
 from twill.artifacts.schedule import Rules
-from twill.base.console import Report, silent
+from twill.base.console import Report, progress, run_app, say, silent
 from twill.base.errors import InputError, short
+from twill.base.formats import count, cycles, mebibytes, number, seconds
+from twill.base.tables import Column, Table
 from twill.frontends import packaged_loops
 from twill.search.request import EngineName, TimeMode
-from twill.studies.bench.process import solve_apart
-from twill.studies.bench.synthetic import LEAST_OPERATIONS, MACHINES, MOST_OPERATIONS
 
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 TIME_MODES: tuple[TimeMode, ...] = get_args(TimeMode)
 DEFAULT_ENGINE: EngineName = "difference"
 # Its variables are indexed by time: a clock cycle as the unit is out of its reach.
 VERBATIM: EngineName = "verbatim"
-GROWTH = (10, 20, 50, 100, 200)
 ATTENTION = ("fa_fwd_hopper", "fa_fwd_blackwell", "fa_bwd_hopper", "fa_bwd_blackwell")
 # Packaged loops by the name of the case, with limits: registers per thread.
 CASES: dict[str, tuple[str, dict[str, int]]] = {
     **{name: (name, {}) for name in ("paper_example", *ATTENTION)},
     "fa_bwd_blackwell_168": ("fa_bwd_blackwell", {"registers": 168}),
 }
-
+TOTAL, PEAK = Column("total", "s", seconds), Column("peak", "MiB", mebibytes)
+OUTCOMES = (
+    *map(Column, ("case", "machine", "engine", "time", "rules")),
+    Column("operations", form=count),
+    Column("interval", form=count),
+    Column("interval", "cycles", cycles),
+    Column("to the interval", "s", seconds),
+    Column("to all levels", "s", seconds),
+    *(TOTAL, PEAK),
+    Column("proved"),
+)
+SPEEDUPS = (
+    Column("case"),
+    Column("default", "s", seconds),
+    Column("verbatim", "s", seconds),
+    Column("speed-up", form=number),
+)
 
 Name = TypeVar("Name", bound=str)
 
 
 @dataclass(frozen=True)
-class Case:
-    """What one process solves; rules, time and the like are as in `twill.schedule`."""
-
-    # For people.
-    name: str
-    machine: str
-    engine: EngineName
-    time: TimeMode
-    # A packaged loop; a synthetic one of so many operations, with a seed, without it.
-    loop: str | None = None
-    operations: int | None = None
-    seed: int | None = None
-    limits: dict[str, int] = field(default_factory=dict)
-    # Seconds after which it is stopped.
-    timeout: float = 120.0
-    rules: Rules = "issue"
-    until: Level = "slack"
-
-
-@dataclass(frozen=True)
 class Outcome(Case):
-    """What became of a case; `operations` are counted for packaged loops too.
+    """What became of a case.
 
     Attributes
     ----------
+    operations : int
+        Of its loop.
     status : str
         ``found``, ``stopped`` (it took more than `timeout` seconds), ``refused`` (there is no
         schedule) or ``failed``.
@@ -83,6 +83,7 @@ class Outcome(Case):
         Versions.
     """
 
+    operations: int | None = None
     status: str = "failed"
     message: str = ""
     seconds_to_interval: float | None = None
@@ -122,72 +123,18 @@ class SpeedUp:
 
 
 @dataclass(frozen=True)
-class Growth:
-    """Synthetic loops of one size, machine and engine; medians over the seeds.
-
-    Attributes
-    ----------
-    machine, engine : str
-        As in `Case`.
-    operations, loops : int
-        Size, and how many loops of it there were.
-    stopped, others : int
-        Loops that took more than the time allowed, and those without a schedule.
-    seconds : float or None
-        Median; None if half of the loops or more were not solved.
-    peak_bytes : float or None
-        Median over all loops, stopped ones as far as they came.
-    """
-
-    machine: str
-    engine: str
-    operations: int
-    loops: int
-    stopped: int
-    others: int
-    seconds: float | None
-    peak_bytes: float | None
-
-
-@dataclass(frozen=True)
 class Bench:
     """All outcomes of one run of the bench."""
 
     outcomes: tuple[Outcome, ...]
 
     @property
-    def kernels(self) -> tuple[Outcome, ...]:
-        """Outcomes of packaged loops."""
-        return tuple(o for o in self.outcomes if o.seed is None)
-
-    @property
-    def synthetic(self) -> tuple[Outcome, ...]:
-        """Outcomes of synthetic loops."""
-        return tuple(o for o in self.outcomes if o.seed is not None)
-
-    @property
     def speedups(self) -> list[SpeedUp]:
         """The default engine against ``verbatim``: normalized time, the paper's rules."""
-        compared = [o for o in self.kernels if (o.time, o.rules) == ("normalized", "paper")]
+        compared = [o for o in self.outcomes if (o.time, o.rules) == ("normalized", "paper")]
         found = {o.name: o for o in compared if o.engine == VERBATIM}
         ours = [o for o in compared if o.engine == DEFAULT_ENGINE and o.name in found]
         return [s for o in ours if (s := _speedup(o, found[o.name])) is not None]
-
-    @property
-    def growth(self) -> list[Growth]:
-        """Synthetic loops by machine, engine and size."""
-        together: dict[tuple[str, str, int | None], list[Outcome]] = {}
-        for o in self.synthetic:
-            together.setdefault((o.machine, o.engine, o.operations), []).append(o)
-        return [*map(_growth, together.values())]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "outcomes": [asdict(outcome) for outcome in self.outcomes],
-            "speedups": [asdict(speedup) for speedup in self.speedups],
-            "growth": [asdict(growth) for growth in self.growth],
-        }
 
 
 def kernel_cases(
@@ -237,47 +184,6 @@ def _with_rules(
         yield from ((e, "paper") for e in engines if e in (DEFAULT_ENGINE, VERBATIM))
 
 
-def growth_cases(
-    sizes: Iterable[int] = GROWTH,
-    seeds: Iterable[int] = (0, 1, 2),
-    engines: Iterable[str] | None = None,
-    machines: Iterable[str] | None = None,
-    *,
-    timeout: float = 120.0,
-) -> list[Case]:
-    """Return the cases of synthetic loops, in exact time.
-
-    `timeout`: seconds after which a case is stopped.
-
-    Raises
-    ------
-    InputError
-        If there is no such size, engine or machine.
-    """
-    sizes, seeds = list(sizes), list(seeds)
-    for size in sizes:
-        if not LEAST_OPERATIONS <= size <= MOST_OPERATIONS:
-            raise InputError(
-                f"sizes are {LEAST_OPERATIONS} to {MOST_OPERATIONS} (got {size})", path="growth"
-            )
-    return [
-        Case(
-            name=f"synthetic_{size}_{seed}",
-            machine=machine,
-            engine=engine,
-            time="exact",
-            operations=size,
-            seed=seed,
-            timeout=timeout,
-        )
-        for machine in _chosen("machine", machines, MACHINES)
-        for engine in _chosen("engine", engines or (DEFAULT_ENGINE,), ENGINES)
-        if engine != VERBATIM
-        for size in sizes
-        for seed in seeds
-    ]
-
-
 def _chosen(what: str, names: Iterable[str] | None, known: Iterable[Name]) -> list[Name]:
     """Return what was chosen, in the order of `known`; all without a choice."""
     known = list(known)
@@ -291,8 +197,8 @@ def _chosen(what: str, names: Iterable[str] | None, known: Iterable[Name]) -> li
 def bench(cases: Sequence[Case], report: Report = silent) -> Bench:
     """Solve each case in a process of its own, one after the other."""
     outcomes = []
-    for number, case in enumerate(cases, 1):
-        report(f"{number} of {len(cases)}: {case.name}, {case.engine}, {case.time} time")
+    for position, case in enumerate(cases, 1):
+        report(f"{position} of {len(cases)}: {case.name}, {case.engine}, {case.time} time")
         outcomes.append(Outcome(**{**asdict(case), **solve_apart(case)}))
     return Bench(tuple(outcomes))
 
@@ -311,25 +217,74 @@ def _speedup(ours: Outcome, verbatim: Outcome) -> SpeedUp | None:
     )
 
 
-def _growth(outcomes: Sequence[Outcome]) -> Growth:
-    solved = sorted(o.seconds for o in outcomes if o.seconds is not None)
-    stopped = sum(o.status == "stopped" for o in outcomes)
-    peaks = [o.peak_bytes for o in outcomes if o.peak_bytes is not None]
-    return Growth(
-        machine=outcomes[0].machine,
-        engine=outcomes[0].engine,
-        operations=outcomes[0].operations or 0,
-        loops=len(outcomes),
-        stopped=stopped,
-        others=len(outcomes) - stopped - len(solved),
-        seconds=_median(solved, len(outcomes)),
-        peak_bytes=statistics.median(peaks) if peaks else None,
-    )
+def print_bench(measured: Bench) -> None:
+    """Print the cases and the speed-ups."""
+    if measured.outcomes:
+        Table(OUTCOMES, [_outcome_row(outcome) for outcome in measured.outcomes]).print()
+    if measured.speedups:
+        say("the default engine against the paper's formulation, in normalized time, paper rules")
+        rows = [
+            [s.name, s.seconds, f"{bound}{seconds(s.verbatim_seconds)}", f"{bound}{s.times:.3g}"]
+            for s in measured.speedups
+            for bound in ("> " if s.at_least else "",)
+        ]
+        Table(SPEEDUPS, rows).print()
+    for outcome in measured.outcomes:
+        if outcome.message:
+            say(
+                f"{outcome.name}, {outcome.engine}, {outcome.time} time, {outcome.rules} rules: "
+                f"{outcome.message}"
+            )
 
 
-def _median(solved: Sequence[float], count: int) -> float | None:
-    """Return the median of `count` times of which those not in `solved` are longer."""
-    middle = {(count - 1) // 2, count // 2}
-    if max(middle) >= len(solved):
-        return None
-    return statistics.mean(solved[i] for i in middle)
+def _outcome_row(o: Outcome) -> list[object]:
+    return [
+        *(o.name, o.machine, o.engine, o.time, o.rules),
+        *(o.operations, o.interval_units, o.interval_cycles),
+        *(o.seconds_to_interval, o.seconds_to_all_levels),
+        f"> {o.timeout:g}" if o.status == "stopped" else o.seconds,
+        *(o.peak_bytes, _proved(o)),
+    ]
+
+
+def _proved(o: Outcome) -> str:
+    """Say which levels were proved, and what went wrong."""
+    if o.status != "found":
+        return o.status
+    missing = [level for level, proved in o.proved.items() if not proved]
+    levels = f"all but {', '.join(missing)}" if missing else "all levels"
+    return levels if o.valid else f"{levels}; NOT VALID"
+
+
+def main(
+    case: Annotated[
+        list[str] | None, Option("--case", help="Only this kernel; may be repeated.")
+    ] = None,
+    engine: Annotated[
+        list[str] | None, Option("--engine", help="Only this engine; may be repeated.")
+    ] = None,
+    time: Annotated[
+        list[str] | None,
+        Option("--time", help="Only this time mode of the kernels; may be repeated."),
+    ] = None,
+    timeout: Annotated[
+        float, Option(min=0.1, help="Seconds after which a case is stopped.")
+    ] = 120.0,
+    stop: Annotated[float, Option(min=0.1, help="The same for the engine `verbatim`.")] = 30.0,
+) -> None:
+    """Time kernels, each in a process of its own.
+
+    The exit status is 1 if a case has no schedule or fails; one that is stopped for time is a
+    result like any other.
+    """
+    cases = kernel_cases(case, engine, time, timeout=timeout, stop=stop)
+    with progress("bench") as report:
+        measured = bench(cases, report)
+    print_bench(measured)
+    if any(outcome.status in ("failed", "refused") for outcome in measured.outcomes):
+        raise typer.Exit(1)
+
+
+app = program(main)
+if __name__ == "__main__":
+    run_app(app)

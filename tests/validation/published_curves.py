@@ -11,14 +11,15 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twill.base.console import Report, paragraph, silent
+from tests.validation import program
+from tests.validation.published import AIM
+from tests.validation.published_bounds import Series, every_series
+from twill.base.console import Report, paragraph, progress, run_app, silent
 from twill.base.formats import signed_percent
 from twill.base.tables import Column, Table
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis.problems import attention
 from twill.sim.analysis.whole_kernel import WholeKernel
-from twill.studies.published import AIM
-from twill.studies.published_bounds import Series, every_series
 
 SHORTEST = 1024
 # The program of each loop, or the one that stands in where a kernel's own is not known.
@@ -166,3 +167,14 @@ def table(found: Sequence[Curve]) -> Table:
         notes.append(f"{sum(matched)} of {len(matched)} that are {which} are matched.")
     notes += [f"{letters[reason]}: shown only, {reason}." for reason in reasons]
     return Table(COLUMNS, rows, notes=notes)
+
+
+def main() -> None:
+    """Compare whole kernels of attention over the sequence length, each over its longest."""
+    with progress("published figures") as report:
+        print_curves(curves(report))
+
+
+app = program(main)
+if __name__ == "__main__":
+    run_app(app)

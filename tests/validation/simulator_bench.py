@@ -1,4 +1,7 @@
-"""How fast the simulator is: against bare SimPy timeouts, and as what it runs grows."""
+"""How fast the simulator is: ``python -m tests.validation.simulator_bench [SCHEDULE]``.
+
+Against bare SimPy timeouts, and as what it runs grows.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,21 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import simpy
+from typer import Argument, Option
 
+from tests.validation import counts, program
 from twill.artifacts.loop import Cost, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.base.console import Report, say, silent
+from twill.base.console import Report, progress, run_app, say, silent
 from twill.base.formats import count, mebibytes, ratio
 from twill.base.tables import Column, Table
 from twill.frontends import load_loop
+from twill.frontends.schedules import load_schedule
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.engine import Conditions
@@ -32,7 +38,6 @@ KIB = 1024
 COLUMNS = (
     Column("runs"),
     Column("iter.", form=count),
-    Column("bundle", form=count),
     Column("time", "s", "{:.3f}".format),
     Column("cycles", "M/s", "{:.2f}".format),
     Column("events", form=count),
@@ -50,14 +55,14 @@ class Speed:
     ----------
     name : str
         What ran.
-    iterations, groups, bundle : int
-        Trip count, warp groups, and instructions that are executed as one at most.
+    iterations, groups : int
+        Trip count and warp groups.
     cycles : float
         Simulated cycles.
     instructions : int
         Instructions of the warps that are executed.
     events : int
-        Those, in bundles, and all that happens at units, barriers and waits: what a simulator
+        Those, and all that happens at units, barriers and waits: what a simulator
         without shortcuts would have an event for each.
     queued : int
         Events that went through SimPy's queue.
@@ -72,7 +77,6 @@ class Speed:
     name: str
     iterations: int
     groups: int
-    bundle: int
     cycles: float
     instructions: int
     events: int
@@ -99,13 +103,12 @@ def bench_simulator(
     *,
     iterations: Sequence[int],
     groups: Sequence[int],
-    bundles: Sequence[int],
     repeats: int = REPEATS,
     report: Report = silent,
 ) -> SimulatorBench:
-    """Measure a schedule over trip counts and bundles, and made-up programs over groups.
+    """Measure a schedule over trip counts, and made-up programs over groups.
 
-    `iterations`, `groups`, `bundles`: what to measure at; bundles at the first of the trip counts.
+    `iterations`, `groups`: what to measure at; groups at the first of the trip counts.
     """
     if schedule is None:
         report(f"scheduling {LOOP}")
@@ -114,10 +117,6 @@ def bench_simulator(
     for trips in iterations:
         report(f"{schedule.name}, {trips} iterations")
         speeds.append(measure(schedule, trips, repeats=repeats))
-    for bundle in bundles:
-        if bundle > 1:
-            report(f"{schedule.name}, bundles of {bundle}")
-            speeds.append(measure(schedule, iterations[0], bundle=bundle, repeats=repeats))
     for number in groups:
         report(f"{number} groups")
         speeds.append(measure(crowd(number), iterations[0], repeats=repeats))
@@ -125,16 +124,14 @@ def bench_simulator(
     return SimulatorBench(tuple(speeds), peak)
 
 
-def measure(
-    schedule: Schedule, iterations: int, *, bundle: int = 1, repeats: int = REPEATS
-) -> Speed:
+def measure(schedule: Schedule, iterations: int, *, repeats: int = REPEATS) -> Speed:
     """Measure one run, and as many bare SimPy timeouts as it has events.
 
-    `iterations`, `bundle`: trip count, and instructions that are executed as one at most.
+    `iterations`: trip count.
     """
 
     def run() -> StreamingMultiprocessor:
-        sm = StreamingMultiprocessor(schedule, Conditions(iterations=iterations, bundle=bundle))
+        sm = StreamingMultiprocessor(schedule, Conditions(iterations=iterations))
         sm.run()
         return sm
 
@@ -148,7 +145,6 @@ def measure(
         name=schedule.name,
         iterations=iterations,
         groups=len(schedule.groups),
-        bundle=bundle,
         cycles=max(sm.finished_at),
         instructions=sm.instructions,
         events=events,
@@ -211,7 +207,7 @@ def print_simulator_bench(measured: SimulatorBench) -> None:
     """Print what was measured."""
     rows = [
         [
-            *(s.name, s.iterations, s.bundle, s.seconds, s.cycles_per_second / 1e6),
+            *(s.name, s.iterations, s.seconds, s.cycles_per_second / 1e6),
             *(s.events, s.events_per_second / 1e6, s.times_a_timeout),
         ]
         for s in measured.speeds
@@ -219,3 +215,24 @@ def print_simulator_bench(measured: SimulatorBench) -> None:
     Table(COLUMNS, rows).print()
     say("timeouts: what an event costs, in bare SimPy timeouts of the same number and run")
     say(f"peak resident memory {mebibytes(measured.peak_bytes)} MiB")
+
+
+def main(
+    schedule_file: Annotated[
+        str | None,
+        Argument(metavar="SCHEDULE", help="What to run; attention forward on Hopper without it."),
+    ] = None,
+    iterations: Annotated[str, Option(help="Trip counts.")] = "128,512,2048",
+    groups: Annotated[str, Option(help="Groups of made-up programs.")] = "1,2,4,8",
+) -> None:
+    """Measure how fast schedules are simulated, against bare SimPy timeouts."""
+    schedule = None if schedule_file is None else load_schedule(schedule_file)
+    trips, numbers = counts(iterations, "--iterations"), counts(groups, "--groups")
+    with progress("bench") as report:
+        measured = bench_simulator(schedule, iterations=trips, groups=numbers, report=report)
+    print_simulator_bench(measured)
+
+
+app = program(main)
+if __name__ == "__main__":
+    run_app(app)

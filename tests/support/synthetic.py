@@ -102,7 +102,7 @@ def synthetic_loop(operations: int, seed: int, machine: str) -> Loop:
             f"{LEAST_OPERATIONS} to {MOST_OPERATIONS} (got {short(operations)})", path="operations"
         )
     target = TARGETS[machine]
-    generator = random.Random(f"{machine} {operations} {seed}")  # noqa: S311 - not for secrets
+    generator = random.Random(f"{machine} {operations} {seed}")
     pairs = 1 + (operations - LEAST_OPERATIONS) // OPERATIONS_A_PAIR
     chains = _chains(generator, target, operations - 2 * pairs, pairs)
     extents = [_extents(generator, target, len(chains)) for _ in range(pairs)]

@@ -7,12 +7,12 @@ import pytest
 
 import twill
 from tests.support.small import hand_made
+from tests.support.synthetic import MACHINES, synthetic_loop
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.bounds import bounds
 from twill.problem import Problem, build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup
-from twill.studies.bench.synthetic import MACHINES, synthetic_loop
 from twill.verification import verify
 
 SIZES = (10, 20, 50, 100, 200)

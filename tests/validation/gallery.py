@@ -1,6 +1,6 @@
 """The gallery: kernels that people write, each from its dump to a kernel that was executed.
 
-``python -m twill.studies.gallery`` writes docs/gallery.md and its pictures.
+``python -m tests.validation.gallery`` writes docs/gallery.md and its pictures.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tests.validation.make_ttgir import BLACKWELL, HOPPER, PACKAGED, Packaged
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
 from twill.artifacts.schedule import Schedule
@@ -34,7 +35,6 @@ from twill.sim.engine.record import Recording
 from twill.sim.execute import run
 from twill.sim.show.timeline import draw_timeline, window
 from twill.traces import HERE
-from twill.traces.make_ttgir import BLACKWELL, HOPPER, PACKAGED, Packaged
 from twill.verification import verify
 
 MACHINES = {HOPPER: "hopper_h100", BLACKWELL: "blackwell_b200"}

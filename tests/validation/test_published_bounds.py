@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import pytest
 
-from tests.support.commands import SIM, in_process
+from tests.support.commands import in_process
 from tests.support.pages import ROOT
+from tests.validation.published_bounds import Held, held
 from twill.artifacts.machine import Machine
 from twill.bounds.work import Executed
-from twill.studies.published_bounds import Held, held
 
 WRONG_COSTS = {
     "tensor core at half its rate": (
@@ -75,16 +74,9 @@ def test_a_rate_that_is_halved_is_noticed(wrong: str) -> None:
 def test_a_figure_below_its_bound_ends_the_command_with_status_1(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    done = in_process(*SIM, "published", "--bounds")
+    command = ("python", "-m", "tests.validation.published_bounds")
+    done = in_process(*command)
     assert done.returncode == 0
     assert " 528 " in done.stdout
     monkeypatch.setattr(Executed, "share", lambda _, demand: Fraction(3 * demand.cycles))
-    done = in_process(*SIM, "published", "--bounds", "--json")
-    assert done.returncode == 1
-    assert any(one["below"] for one in json.loads(done.stdout)["bounds"])
-
-
-def test_two_options_that_exclude_each_other_are_refused() -> None:
-    done = in_process(*SIM, "published", "--bounds", "--switches")
-    assert done.returncode == 2
-    assert "exclude each other" in done.stderr
+    assert in_process(*command).returncode == 1
