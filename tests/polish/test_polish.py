@@ -23,7 +23,7 @@ from tests.support.small import random_loop
 from tests.support.synthetic import synthetic_loop
 from twill.base import deadline
 from twill.base.errors import Refusal
-from twill.cli import conditions_of
+from twill.cli.values import conditions_of
 from twill.frontends.schedules import load_schedule
 from twill.lower.pipeline import Choices
 from twill.polish import EFFORTS, Interrupted, polish, polishing, search

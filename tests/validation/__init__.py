@@ -10,7 +10,7 @@ from collections.abc import Callable
 import typer
 
 from twill.base.errors import InputError, short
-from twill.cli import command
+from twill.cli.command import command
 
 
 def program(function: Callable[..., None]) -> typer.Typer:

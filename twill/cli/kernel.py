@@ -14,7 +14,9 @@ from typer import Argument, Option
 from twill.base.console import progress, say, say_written
 from twill.base.errors import InputError, short
 from twill.base.files import STANDARD_OUTPUT, write_whole
-from twill.cli import Json, ScheduleName, command, tell
+from twill.cli.command import command
+from twill.cli.options import Json, ScheduleName
+from twill.cli.output import tell
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

@@ -9,7 +9,6 @@ from typer import Option
 
 from twill.base.console import run_app, say
 from twill.cli import (
-    calibrate,
     doctor,
     judge,
     kernel,
@@ -54,7 +53,7 @@ app = _tree(
 for command in (
     *(schedule.schedule, polish.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
-    *(studies.explore, studies.reproduce, tune.tune, calibrate.calibrate, migrate.migrate),
+    *(studies.explore, studies.reproduce, tune.tune, machine.calibrate, migrate.migrate),
     doctor.doctor,
 ):
     app.command()(command)

@@ -12,7 +12,9 @@ from typer import Argument, Option
 from twill.base.console import progress, say
 from twill.base.errors import InputError, RefusedError
 from twill.base.files import STANDARD_OUTPUT, check_target, write_whole
-from twill.cli import Json, RunOptions, command, sizes
+from twill.cli.command import command
+from twill.cli.options import Json, RunOptions
+from twill.cli.values import sizes
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

@@ -13,22 +13,12 @@ from typer import Option
 from twill.base.console import Report, note, progress, silent, warn
 from twill.base.deadline import Deadline
 from twill.base.files import check_target
-from twill.cli import (
-    PROGRAMS,
-    ConditionTexts,
-    EffortName,
-    LoopName,
-    Output,
-    Workers,
-    command,
-    conditions_of,
-    number,
-    pairs,
-    processes,
-    refusals,
-)
+from twill.cli.command import command
 from twill.cli.kept import Kept
+from twill.cli.options import PROGRAMS, ConditionTexts, EffortName, LoopName, Workers, processes
+from twill.cli.output import Output, refusals
 from twill.cli.polish import Polishing, polished
+from twill.cli.values import conditions_of, number, pairs
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop

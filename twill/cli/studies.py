@@ -12,7 +12,8 @@ from typer import Argument, Option
 from twill.base.console import progress, say, say_written
 from twill.base.errors import InputError, short
 from twill.base.files import STANDARD_OUTPUT, make_folder, write_whole
-from twill.cli import (
+from twill.cli.command import command
+from twill.cli.options import (
     PROGRAMS,
     EffortName,
     Jobs,
@@ -21,9 +22,8 @@ from twill.cli import (
     ResultsFolder,
     RunOptions,
     SolverSeconds,
-    command,
-    print_json,
 )
+from twill.cli.output import print_json
 
 
 @dataclass(frozen=True)
