@@ -5,12 +5,28 @@ Each module is a program, ``python -m tests.validation.NAME``; ``make nightly`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
+from typer import Option
 
+from twill.base.console import say
 from twill.base.errors import InputError, short
 from twill.cli.command import command
+
+AsJson = Annotated[bool, Option("--json", help="Print a list of objects instead of a table.")]
+
+
+def tell(rows: Iterable[Any], show: Callable[[], object], *, as_json: bool) -> None:
+    """Print dataclasses, or objects, for people or as a list of objects."""
+    if as_json:
+        data = [row if isinstance(row, dict) else asdict(row) for row in rows]
+        say(json.dumps(data, indent=1, ensure_ascii=False))
+    else:
+        show()
 
 
 def program(function: Callable[..., None]) -> typer.Typer:

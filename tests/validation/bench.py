@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar, get_args
 import typer
 from typer import Option
 
-from tests.validation import program
+from tests.validation import AsJson, program, tell
 from tests.validation.apart import Case, solve_apart
 from twill.artifacts.schedule import Rules
 from twill.base.console import Report, progress, run_app, say, silent
@@ -271,6 +271,7 @@ def main(
         float, Option(min=0.1, help="Seconds after which a case is stopped.")
     ] = 120.0,
     stop: Annotated[float, Option(min=0.1, help="The same for the engine `verbatim`.")] = 30.0,
+    as_json: AsJson = False,
 ) -> None:
     """Time kernels, each in a process of its own.
 
@@ -280,7 +281,7 @@ def main(
     cases = kernel_cases(case, engine, time, timeout=timeout, stop=stop)
     with progress("bench") as report:
         measured = bench(cases, report)
-    print_bench(measured)
+    tell(measured.outcomes, lambda: print_bench(measured), as_json=as_json)
     if any(outcome.status in ("failed", "refused") for outcome in measured.outcomes):
         raise typer.Exit(1)
 

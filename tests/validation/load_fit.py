@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from typer import Argument
 
-from tests.validation import program
+from tests.validation import AsJson, program, tell
 from tests.validation.one_sm_gemm import SOURCE, Configuration, loop, measured, simulated
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Operation
@@ -382,10 +382,12 @@ def _table(title: str, groups: Sequence[tuple[str, Sequence[Compared]]]) -> None
 
 def main(
     machine: Annotated[str, Argument(help="A packaged name or a file.")] = "blackwell_b200",
+    as_json: AsJson = False,
 ) -> None:
     """Fit the constants of TMA loads to the benchmark, and compare all its configurations."""
     with progress("simulating") as report:
-        print_load_fit(load_fit(Machine.named(machine), report))
+        found = load_fit(Machine.named(machine), report)
+    tell(found.configurations, lambda: print_load_fit(found), as_json=as_json)
 
 
 app = program(main)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tests.validation.apart import Case as Solve
 from tests.validation.apart import solve_apart
@@ -26,28 +26,11 @@ TIMING_CLAIMS = {
 }
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Seconds of one kernel, ours and others'."""
-
-    kernel: str
-    # Of the paper's joint problem.
-    paper_seconds: float
-    # Ours until the least interval is known, on the same coarse grid and under the same rules as
-    # the figures as printed; None if stopped.
-    seconds: float | None
-    # Of the figures as printed; None if stopped.
-    verbatim_seconds: float | None
-    # Seconds after which either is stopped.
-    limit: float
-
-
-def timing(case: Case, stop: float) -> tuple[Timing, ...]:
+def timing(case: Case, stop: float) -> None:
     """Solve each kernel twice in normalized time under the rules as printed, and compare.
 
     `stop`: seconds after which the encoding as printed is stopped.
     """
-    timings = []
     for kernel, paper in PAPER.items():
         case.report(kernel)
         cases = _case(kernel, "both", stop), _case(kernel, "verbatim", stop)
@@ -55,7 +38,6 @@ def timing(case: Case, stop: float) -> tuple[Timing, ...]:
             told_of = pool.map(solve_apart, cases)
         # Until the least interval is known; None if stopped.
         ours, theirs = (one.get("seconds_to_interval") for one in told_of)
-        timings.append(Timing(kernel, paper, ours, theirs, stop))
         told = f"{_seconds(ours, stop)} against {_seconds(theirs, stop)}"
         if ours:
             told += f": {'more than ' if theirs is None else ''}{(theirs or stop) / ours:.0f} times"
@@ -66,7 +48,6 @@ def timing(case: Case, stop: float) -> tuple[Timing, ...]:
             reason="" if ours is not None else _on_a_fine_grid(kernel, stop),
             paper_seconds=paper,
         )
-    return tuple(timings)
 
 
 def _on_a_fine_grid(kernel: str, stop: float) -> str:
@@ -94,13 +75,6 @@ def _seconds(seconds: float | None, stop: float) -> str:
 
 
 PUBLISHED_CLAIMS = {"matched": f"published ratios and cycles are matched within {AIM:.0%}"}
-NOT_COMPARED = (
-    "absolute TFLOP/s (clocks are not published)",
-    "cuDNN (closed; only its TFLOP/s are published)",
-    "Triton (the paper's bars exist as images only)",
-    "FlashAttention-3 and -4 backward (no cycles or ablations are published)",
-    "sequence lengths (docs/published.md compares their curves)",
-)
 
 
 def throughput(case: Case) -> tuple[Figure, ...]:

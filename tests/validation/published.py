@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from tests.validation import program
+from tests.validation import AsJson, program, tell
 from tests.validation.one_sm_gemm import SOURCE, measured, simulated
 from twill.artifacts.hardware import CommandQueue, Count
 from twill.artifacts.machine import Machine
@@ -269,13 +269,16 @@ def main(
     switches: Annotated[
         bool, Option("--switches", help="Switch one mechanism at a time instead.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare hand-written schedules of published kernels with what was measured."""
     with progress("published figures") as report:
-        if switches:
-            print_experiments(experiments(report))
-        else:
-            print_figures(figures(report))
+        tried = experiments(report) if switches else []
+        found = [] if switches else figures(report)
+    if switches:
+        tell(tried, lambda: print_experiments(tried), as_json=as_json)
+    else:
+        tell(found, lambda: print_figures(found), as_json=as_json)
 
 
 app = program(main)

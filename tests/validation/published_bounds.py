@@ -19,7 +19,7 @@ from typing import Any, Literal
 import typer
 from pydantic import Field
 
-from tests.validation import one_sm_gemm, program
+from tests.validation import AsJson, one_sm_gemm, program, tell
 from twill.artifacts.base import Part, parse_toml
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
@@ -263,10 +263,10 @@ def _nearest(some: Sequence[Held]) -> list[object]:
     return [clock, power, one.cycles, one.bound_cycles, one.unit_of_bound, ratio, below]
 
 
-def main() -> None:
+def main(as_json: AsJson = False) -> None:
     """Hold all published figures against what no program is below; status 1 if one is below."""
     found = held()
-    print_held(found)
+    tell(found, lambda: print_held(found), as_json=as_json)
     if any(one.below for one in found):
         raise typer.Exit(1)
 

@@ -11,7 +11,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.validation import program
+from tests.validation import AsJson, program, tell
 from tests.validation.published import AIM
 from tests.validation.published_bounds import Series, every_series
 from twill.base.console import Report, paragraph, progress, run_app, silent
@@ -169,10 +169,11 @@ def table(found: Sequence[Curve]) -> Table:
     return Table(COLUMNS, rows, notes=notes)
 
 
-def main() -> None:
+def main(as_json: AsJson = False) -> None:
     """Compare whole kernels of attention over the sequence length, each over its longest."""
     with progress("published figures") as report:
-        print_curves(curves(report))
+        found = curves(report)
+    tell(found, lambda: print_curves(found), as_json=as_json)
 
 
 app = program(main)

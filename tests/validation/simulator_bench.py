@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import simpy
 from typer import Argument, Option
 
-from tests.validation import counts, program
+from tests.validation import AsJson, counts, program, tell
 from twill.artifacts.loop import Cost, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Issue, Program
@@ -224,13 +224,14 @@ def main(
     ] = None,
     iterations: Annotated[str, Option(help="Trip counts.")] = "128,512,2048",
     groups: Annotated[str, Option(help="Groups of made-up programs.")] = "1,2,4,8",
+    as_json: AsJson = False,
 ) -> None:
     """Measure how fast schedules are simulated, against bare SimPy timeouts."""
     schedule = None if schedule_file is None else load_schedule(schedule_file)
     trips, numbers = counts(iterations, "--iterations"), counts(groups, "--groups")
     with progress("bench") as report:
         measured = bench_simulator(schedule, iterations=trips, groups=numbers, report=report)
-    print_simulator_bench(measured)
+    tell(measured.speeds, lambda: print_simulator_bench(measured), as_json=as_json)
 
 
 app = program(main)

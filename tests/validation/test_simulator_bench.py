@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support.commands import in_process
@@ -31,6 +33,12 @@ def test_the_bench_as_a_table() -> None:
     assert "crowd of 1" in done.stdout
     assert "bare SimPy timeouts" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 85
+
+
+def test_the_bench_as_json() -> None:
+    options = ("--iterations", "16", "--groups", "1", "--json")
+    speeds = json.loads(in_process(*COMMAND, "paper_example_by_hand", *options).stdout)
+    assert [speed["name"] for speed in speeds] == ["paper_example_by_hand", "crowd of 1"]
 
 
 def test_counts_that_are_none_are_named() -> None:

@@ -15,7 +15,7 @@ RETIRED = {
     "bench": "python -m tests.validation.bench or simulator_bench, in a clone",
     "emit --to": "a kernel is always Gluon",
     "calibrate --from-measurements": "python -m tests.validation.load_fit, in a clone",
-    "reproduce --markdown": "python -m tests.validation.results FILE, in a clone",
+    "reproduce --markdown": "python -m tests.validation.results, in a clone",
     "reproduce --stop": "python -m tests.validation.results, in a clone",
     "schedule --prefer": "twill schedule --model paper -o FILE, then twill polish FILE",
     "schedule --robust": "twill polish SCHEDULE --conditions oldest:LATENCY",
