@@ -10,7 +10,7 @@ TORCH := 2.13.0
 # Tests start hundreds of processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test slow-sample lint types wheel dumps gallery extras browser mutation clean
+.PHONY: demo test slow-sample lint types wheel dumps gallery nightly extras browser mutation clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -49,6 +49,19 @@ mutation: $(VENV)/test
 	$(BIN)/python -m tests.mutants 300 2027 judges
 	$(BIN)/python -m tests.mutants 100 2027 search
 
+# What takes hours: mutants, every slow test, and what the project proves itself with. Its output is to be read.
+nightly: mutation
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m tests.validation.make_orders --check
+	$(BIN)/python -m tests.validation.published
+	$(BIN)/python -m tests.validation.published --switches
+	$(BIN)/python -m tests.validation.published_bounds
+	$(BIN)/python -m tests.validation.published_curves
+	$(BIN)/python -m tests.validation.load_fit
+	$(BIN)/python -m tests.validation.simulator_bench
+	$(BIN)/python -m tests.validation.bench
+	$(BIN)/twill reproduce
+
 # What the extras add: a Dask cluster, Parquet.
 extras: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[cluster,parquet]'
@@ -63,7 +76,7 @@ browser: $(VENV)/test
 dumps: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[triton]' triton==$(TRITON)
 	$(BIN)/python -m pytest -m triton
-	$(BIN)/python -m twill.traces.make_ttgir --check
+	$(BIN)/python -m tests.validation.make_ttgir --check
 
 # Everything that needs PyTorch, whose build for CPUs (200 MB) has an index of its own.
 torch: $(VENV)/test
@@ -72,7 +85,7 @@ torch: $(VENV)/test
 
 # docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
 gallery: $(VENV)/test
-	$(BIN)/python -m twill.studies.gallery --jobs 2
+	$(BIN)/python -m tests.validation.gallery --jobs 2
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 KINDS = {".py", ".toml", ".json", ".mlir", ".csv", ".typed", ".j2", ".css", ".js"}
+MEASURED = "traces/measure/"  # programs for GPUs and what they said, which nothing packaged reads
 HAND_WRITTEN = "twill/traces/schedules/paper_example_by_hand.json"
 # Programs of both architectures, with parts, copies and turns, under conditions that use all else.
 PROGRAMS = ["fa3_forward_128x128_parts", "fa4_forward_rescaling"]
@@ -42,7 +43,7 @@ def tree() -> set[str]:
     files = {
         f"twill/{name}" if name.split("/")[0] in rooms else name
         for name in tracked
-        if Path(name).suffix in KINDS
+        if Path(name).suffix in KINDS and not name.startswith(MEASURED)
     }
     assert len(files) > 60, files
     return files

@@ -104,8 +104,7 @@ def _beside_promise(excess: float) -> str:
         return (
             f"{signed_percent(excess)}: waits, arrives, turns on pipes and latency that rings do "
             "not hide are not in the static interval; schedules of one static interval differ in "
-            "them: `twill polish` looks for a faster program, `twill schedule --robust LATENCY` "
-            "takes the fastest of several"
+            "them: `twill polish` looks for a faster program"
         )
     return (
         f"{signed_percent(excess)}: a program goes on as soon as what it waits for is there, while "

@@ -13,6 +13,7 @@ import twill
 from tests.support.commands import in_process
 from tests.support.judged import violations
 from tests.support.proving import prove
+from tests.support.synthetic import synthetic_loop
 from twill.artifacts.machine import Machine
 from twill.bounds import bounds, every_bound, least_stages
 from twill.bounds.configurations import configuration_bound, turns_taken
@@ -23,7 +24,6 @@ from twill.problem.groups import available_groups
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached
 from twill.search.scheduler import schedule as static_schedule
-from twill.studies.bench.synthetic import synthetic_loop
 from twill.verification.bounds import check_configurations
 from twill.verification.reading import read_model
 

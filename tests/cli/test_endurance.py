@@ -18,7 +18,7 @@ from twill.artifacts.base import parse_toml
 from twill.artifacts.loop import MOST_OPERATIONS
 from twill.artifacts.sweep import Sweep
 from twill.base.errors import InputError, WorkerError, short
-from twill.cli import MOST_JOBS
+from twill.cli.options import MOST_JOBS
 from twill.studies.sweep import run_sweep
 
 TWILL = (sys.executable, "-m", "twill")

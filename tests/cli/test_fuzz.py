@@ -210,7 +210,7 @@ DIGITS = "9" * 5000
     [
         ("twill", "schedule", PAPER, "-m", PAPER, "--limit", f"groups={DIGITS}"),
         ("twill", "loop", "extract", str(CAUSAL), "--loop", DIGITS),
-        ("twill", "bench", "solver", "--growth", DIGITS),
+        ("twill", "tune", "gemm_hopper", "-m", "hopper_h100", "--warps", DIGITS),
         (*SIM, "sweep", SCHEDULES[1], "--set", f"machine.levels.{DIGITS}.share.value=1"),
     ],
 )

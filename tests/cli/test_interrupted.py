@@ -146,7 +146,7 @@ def test_without_an_answer_the_best_so_far_stays_and_is_told_of(
     def fail(*_: object, **__: object) -> None:
         raise twill.InputError("no space left")
 
-    monkeypatch.setattr("twill.cli.Output.keep", fail)
+    monkeypatch.setattr("twill.cli.output.Output.keep", fail)
     done = in_process(*POLISH, "-o", "out.json", folder=tmp_path)
     assert done.returncode == 2
     assert "the best so far is in" in done.stderr

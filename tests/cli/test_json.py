@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import twill
-from tests.support.commands import SIM, TWILL, in_process
+from tests.support.commands import TWILL, in_process
 from twill.cli.main import app
 from twill.frontends import load_loop
 from twill.schemas import SCHEMAS
@@ -27,7 +27,6 @@ PAPER = ("paper_example", "-m", "paper_example")
 CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "schedule": {
         PAPER: "schedule-summary",
-        (*PAPER, "--robust", "fixed:9"): "schedule-summary",
         (*PAPER, "--effort", "quick"): "schedule-summary",
         ("gemm_hopper", "-m", "hopper_h100"): "refusal",
         ("gemm_hopper", "-m", "hopper_h100", "--no-suggest"): "refusal",
@@ -53,7 +52,6 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "diff": {("s.json", HAND): "schedule-differences"},
     "calibrate": {
         ("hopper_h100", "--from-cubin"): "calibration",
-        ("blackwell_b200", "--from-measurements"): "load-fit",
     },
     "emit": {("g.json", "-o", "g.py", "--check"): "compiled"},
     "extract": {("s.mlir",): "schedule-summary"},
@@ -79,21 +77,13 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "machine check": {("hopper_h100",): "machine-audit", ("m.toml",): "machine-audit"},
     "sim run": {
         (HAND, "--iterations", "24", "--values", "--advice"): "run",
-        ("fa4_forward", "--iterations", "12", "--sequence", "512", "--bundle", "2"): "run",
+        ("fa4_forward", "--iterations", "12", "--sequence", "512"): "run",
     },
     "sim compare": {(HAND, "--iterations", "24"): "comparison"},
     "sim sweep": {
         (HAND, "--iterations", "24", "--set", "synchronisation=1,2"): "sweep-results",
         ("fa3_forward_128x128", "--iterations", "12", "--depth", "1:2"): "sweep-results",
         (HAND, "--iterations", "4", "--depth", "1"): "sweep-results",
-    },
-    "sim published": {(): "published", ("--bounds",): "published"},
-    "bench solver": {
-        ("--case", "paper_example", "--engine", "difference", "--growth", "10", "--seeds", "0",
-         "--machine", "hopper_h100"): "bench",
-    },
-    "bench simulator": {
-        (HAND, "--iterations", "12", "--groups", "1", "--bundles", "1"): "bench-simulator"
     },
 }  # fmt: skip
 """Words behind each command that prints JSON, with the schema of what it prints then."""
@@ -163,14 +153,3 @@ def test_what_is_printed_is_valid(
     file = importlib.resources.files("twill.schemas").joinpath(f"{schema}.schema.json")
     jsonschema.validate(data, json.loads(file.read_text()))
     SCHEMAS[schema].model_validate_json(done.stdout)
-
-
-def test_switches_are_printed_instead_of_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    from twill.studies import published
-
-    tried = [published.Experiment("as it is", "full", 2816.0, 1.0)]
-    monkeypatch.setattr(published, "experiments", lambda _: tried)
-    done = in_process(*SIM, "published", "--switches", "--json")
-    data = SCHEMAS["published"].model_validate_json(done.stdout)
-    assert data.model_dump()["figures"] == ()
-    assert data.model_dump()["switches"][0]["interval_cycles"] == 2816

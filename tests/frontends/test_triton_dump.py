@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import twill
+from tests.validation.make_ttgir import SIGNATURES, settings_of
 from twill.frontends.triton_dump import dump_kernel, lower
 from twill.frontends.ttgir.reader import Dump, name_of, string
-from twill.traces.make_ttgir import SIGNATURES, settings_of
 
 # Earlier versions place some operations elsewhere in a line, and their interpreter fails with the
 # scalars of NumPy 2.4; dumping works from 3.6 on.
@@ -80,7 +80,7 @@ def test_the_packaged_dumps_are_what_triton_makes() -> None:
     made_with = (ROOT / "traces" / "ttgir" / "gemm.sm90.mlir").read_text().split(",")[0]
     if made_with != f"// triton {triton.__version__}":
         pytest.skip(f"the dumps were made with {made_with.removeprefix('// ')}")
-    command = [sys.executable, "-m", "twill.traces.make_ttgir", "--check"]
+    command = [sys.executable, "-m", "tests.validation.make_ttgir", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["same"] * 58

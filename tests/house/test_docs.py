@@ -37,18 +37,13 @@ PUBLISHED = {
 }
 DAYS = {"slow": pytest.mark.slow, "triton": pytest.mark.triton}
 # Pages that search, emit and emulate for more than four seconds.
-LONG = ("README.md", "bench.md", "emit.md", "kernels.md", "loads.md", "polish.md", "reading.md")
+LONG = ("README.md", "emit.md", "kernels.md", "polish.md", "reading.md")
 
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, *(["-m"] if words[0] == "twill" else [])]
     command = [*program, *(words if words[0] == "twill" else words[1:])]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def the_bench(folder: Path) -> None:
-    files = {file.name for file in (folder / "bench").iterdir()}
-    assert files == {"bench.json", "growth.png", "growth.svg"}
 
 
 def the_graph(folder: Path) -> None:
@@ -80,7 +75,6 @@ def the_placed(folder: Path) -> None:
 
 # What a page leaves behind, by page and by the mark of the test that reads it.
 LEFT: dict[tuple[str, str], Callable[[Path], None]] = {
-    ("bench.md", ""): the_bench,
     ("reading.md", ""): the_graph,
     ("studies.md", ""): the_page,
     ("tour.md", ""): the_placed,

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from tests.validation.make_orders import documents
 from twill.artifacts.order import Order
 from twill.artifacts.program import Await, Instruction, Wait
 from twill.artifacts.schedule import Schedule
@@ -25,7 +26,6 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
-from twill.traces.make_orders import documents
 
 ROOT = Path(__file__).parents[2]
 MACHINE = small_machine(smem=1 << 16)

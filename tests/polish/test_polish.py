@@ -20,9 +20,10 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import random_loop
+from tests.support.synthetic import synthetic_loop
 from twill.base import deadline
 from twill.base.errors import Refusal
-from twill.cli import conditions_of
+from twill.cli.values import conditions_of
 from twill.frontends.schedules import load_schedule
 from twill.lower.pipeline import Choices
 from twill.polish import EFFORTS, Interrupted, polish, polishing, search
@@ -40,7 +41,6 @@ from twill.sim.checks import check
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import simulate
-from twill.studies.bench.synthetic import synthetic_loop
 
 LAYER_NORM = ("layer_norm_hopper", "hopper_h100")
 FEW = 32

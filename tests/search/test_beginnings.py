@@ -13,7 +13,7 @@ from tests.support.small import op, small_loop, small_machine
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.base.errors import Refusal, RefusedError
-from twill.cli import EffortName
+from twill.cli.options import EffortName
 from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, WORK, answers, beginnings
 from twill.search.request import Request
 from twill.search.scheduler import solve

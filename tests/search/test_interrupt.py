@@ -22,6 +22,7 @@ TWILL = [sys.executable, "-m", "twill"]
 SIM = [sys.executable, "-m", "twill.sim"]
 BUSY_SECONDS = 2.0
 """Processor time after which a command has imported what it needs; half of it on a slow machine."""
+ROOT = Path(__file__).parents[2]
 MARK = "TWILL_TEST_FOLDER"
 CASES = {
     "cp-sat": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--engine", "cpsat",
@@ -144,6 +145,8 @@ def test_an_interruption_of_a_destructor_ends_the_work() -> None:
     "words",
     [
         [
+            "-m",
+            "twill",
             "schedule",
             "fa_bwd_blackwell",
             "-m",
@@ -154,17 +157,17 @@ def test_an_interruption_of_a_destructor_ends_the_work() -> None:
             "--memory",
             "4000",
         ],
-        ["bench", "solver", "--case", "fa_bwd_blackwell", "--engine", "both"],
+        ["-m", "tests.validation.bench", "--case", "fa_bwd_blackwell", "--engine", "both"],
     ],
     ids=["memory", "bench"],
 )
 def test_a_killed_command_leaves_no_solver_behind(words: list[str], tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*TWILL, *words],
+        [sys.executable, *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, MARK: str(tmp_path)},
-        cwd=tmp_path,
+        cwd=ROOT,
     )
     try:
         _wait_until(lambda: _seconds_of_work(process.pid) > 2 * BUSY_SECONDS)

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 import twill
 from tests.support.mutate import app as mutate
+from tests.validation.published import Figure, print_figures
+from tests.validation.simulator_bench import crowd
 from twill.base.console import paragraph
 from twill.base.formats import count, cycles, number, yes
 from twill.base.tables import Column, Table
@@ -19,8 +21,6 @@ from twill.cli.main import simulator
 from twill.explain.levers import Lever
 from twill.frontends import packaged_loops
 from twill.show.proof import print_levers
-from twill.studies.bench.simulator import crowd
-from twill.studies.published import Figure, print_figures
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,6 +13,7 @@ import pytest
 
 import twill
 from tests.support.small import op, small_loop
+from tests.validation.simulator_bench import Speed, crowd, measure
 from twill.artifacts.loop import Operation
 from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
@@ -21,7 +22,6 @@ from twill.sim.engine.events import Handlers, Issued
 from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import works
-from twill.studies.bench.simulator import Speed, crowd, measure
 
 PIPES = {"fma": 1, "alu": 2, "mufu": 8}
 """Pipes of a context, with cycles from one instruction to the next."""

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.commands import in_process
 from twill.base.errors import InputError, MissingLibraryError
-from twill.cli import json_text
+from twill.cli.output import json_text
 from twill.schemas import SCHEMAS
 from twill.studies import gpu
 

@@ -137,14 +137,12 @@ def test_a_link_to_an_ordinary_file_is_not_read(file: str, results: Path, tmp_pa
 
 COMPARE = (*SIM, "compare", "paper_example_by_hand", "--iterations", "24", "-o", "results")
 RUN_SWEEP = (*SIM, "sweep", "paper_example_by_hand", "--iterations", "24", "-o", "results")
-BENCH = ("twill", "bench", "solver", "--growth", "10", "--seeds", "0", "-o", "results")
 SCHEDULE = "schedules/paper_example_by_hand.paper_example"
 WRITTEN = [
     *((COMPARE, f"comparison.{kind}") for kind in ("json", "csv", "md", "svg")),
     (COMPARE, "schedules/paper_example.paper_example.swp.json"),
     *((RUN_SWEEP, name) for name in ("sweep.json", f"{SCHEDULE}.joint.json")),
     *((RUN_SWEEP, name) for name in ("results.csv", "answers.txt", "throughput.svg")),
-    (BENCH, "bench.json"),
 ]
 
 

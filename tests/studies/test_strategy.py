@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import twill
+from tests.validation.blackwell_orders import flash_attention_4_order
+from tests.validation.make_orders import flash_attention_3_order
 from twill.artifacts.order import Order
 from twill.frontends import packaged_loops, schedules
 from twill.studies.reproduce.strategy import (
@@ -21,8 +23,6 @@ from twill.studies.reproduce.strategy import (
     roles_of,
     scheduled,
 )
-from twill.traces.blackwell_orders import flash_attention_4_order
-from twill.traces.make_orders import flash_attention_3_order
 
 Document = dict[str, Any]
 FA3, FA4 = "FlashAttention-3", "FlashAttention-4"

@@ -31,8 +31,8 @@ from twill.frontends.schedules import load_schedule
 from twill.sim.analysis import flop_per_iteration
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
 from twill.sim.execute import run
-from twill.studies import sweep as engine
 from twill.studies.sweep import journal, run_sweep
+from twill.studies.sweep import runs as engine
 from twill.studies.sweep.answers import answers
 from twill.studies.sweep.journal import Journal
 from twill.studies.sweep.parameters import (

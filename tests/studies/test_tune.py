@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import TWILL, in_process
+from tests.validation.make_ttgir import PACKAGED, Packaged
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.tuning import Tuned, TunedRow
@@ -34,7 +35,6 @@ from twill.studies.tune.candidates import (
     with_tile,
 )
 from twill.studies.tune.evaluate import Question
-from twill.traces.make_ttgir import PACKAGED, Packaged
 
 HOPPER = Machine.named("hopper_h100")
 ROOT = Path(__file__).parents[2]

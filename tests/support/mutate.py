@@ -21,7 +21,7 @@ from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, command, progress, run_app, say, silent
 from twill.base.formats import count
 from twill.base.tables import Column, Table
-from twill.cli import Json
+from twill.cli.options import Json
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential

@@ -14,7 +14,7 @@ from twill.base.console import Report, command, progress, run_app, say, silent
 from twill.base.errors import RefusedError
 from twill.base.formats import cycles, signed_percent
 from twill.base.tables import Column, Table
-from twill.cli import Json
+from twill.cli.options import Json
 from twill.frontends import load_loop, packaged_loops
 from twill.search.cache import Cache
 from twill.search.request import Request

@@ -6,7 +6,9 @@ from functools import partial
 
 import typer
 
-from twill.cli import Json, command, tell
+from twill.cli.command import command
+from twill.cli.options import Json
+from twill.cli.output import tell
 
 
 @command

@@ -10,17 +10,9 @@ from typer import Option
 
 from twill.base.console import Report, progress
 from twill.base.errors import InputError
-from twill.cli import (
-    PROGRAMS,
-    EffortName,
-    Json,
-    ScheduleName,
-    Workers,
-    command,
-    print_json,
-    processes,
-    refusals,
-)
+from twill.cli.command import command
+from twill.cli.options import PROGRAMS, EffortName, Json, ScheduleName, Workers, processes
+from twill.cli.output import print_json, refusals
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

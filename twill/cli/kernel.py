@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,12 +14,13 @@ from typer import Argument, Option
 from twill.base.console import progress, say, say_written
 from twill.base.errors import InputError, short
 from twill.base.files import STANDARD_OUTPUT, write_whole
-from twill.cli import Json, ScheduleName, command, tell
+from twill.cli.command import command
+from twill.cli.options import Json, ScheduleName
+from twill.cli.output import tell
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
 
-Language = StrEnum("Language", ["gluon"])
 HOPPER, BLACKWELL = (9, 0), (10, 0)
 GIVEN_ITERATIONS = 8  # of the one run with arguments of one's own
 AXES = 3  # of a grid
@@ -54,9 +54,6 @@ class Own:
 @command
 def emit(
     schedule_file: ScheduleName,
-    language: Annotated[
-        Language, Option("--to", help="gluon: Triton's language for warp-specialized kernels.")
-    ] = Language.gluon,
     output: Annotated[
         str | None,
         Option("--output", "-o", help="Write the kernel here; - or nothing is stdout."),
@@ -74,7 +71,7 @@ def emit(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a schedule as a kernel: complete, with launch, reference, tests and benchmark.
+    """Write a schedule as a Gluon kernel: complete, with launch, reference, tests and benchmark.
 
     The kernel is the one that the loop was read from, with the schedule's partitions, rings,
     barriers and orders. What has no template is refused by name, and so is a schedule that `twill
@@ -83,7 +80,6 @@ def emit(
     from twill.frontends.schedules import load_schedule
     from twill.interface import emit as written
 
-    assert language is Language.gluon
     if checked and output in (None, STANDARD_OUTPUT):
         raise InputError("name the kernel's file with -o", path="--check")
     if as_json and not checked:

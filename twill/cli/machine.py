@@ -1,16 +1,21 @@
-"""``twill machine``: list, show and check machines."""
+"""``twill machine``: list, show and check machines; ``twill calibrate``."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
-from twill.base.console import say
+from twill.base.console import progress, say
+from twill.base.errors import InputError
 from twill.base.formats import plural
 from twill.base.tables import Column, Table
-from twill.cli import Json, MachineName, command, print_json, tell
+from twill.cli.command import command
+from twill.cli.options import Json, MachineName
+from twill.cli.output import print_json, tell
 
 if TYPE_CHECKING:
     from twill.studies.audit import Finding, Subject
@@ -85,3 +90,24 @@ def _print_audit(subject: Subject, findings: list[tuple[str, Finding]]) -> None:
     verdict = plural(len(findings), "finding") if findings else "clean"
     loops = ", ".join(loop.name for loop in subject.loops) or "no packaged loop"
     say(f"{subject.machine.file}: {verdict} ({len(CHECKS)} checks; rules tried on {loops})")
+
+
+@command
+def calibrate(
+    machine: MachineName,
+    from_cubin: Annotated[
+        bool,
+        Option("--from-cubin", help="Count the instructions that Triton compiles; needs no GPU."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare a machine's rules with what is compiled of single operations."""
+    from twill.artifacts.machine import Machine
+    from twill.compiled import operations
+    from twill.compiled.show import print_calibration
+
+    if not from_cubin:
+        raise InputError("what is compared? (add --from-cubin)")
+    with progress("compiling") as report:
+        found = operations.calibrate(Machine.named(machine), report)
+    tell("calibration", partial(asdict, found), partial(print_calibration, found), as_json=as_json)

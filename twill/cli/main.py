@@ -9,7 +9,6 @@ from typer import Option
 
 from twill.base.console import run_app, say
 from twill.cli import (
-    calibrate,
     doctor,
     judge,
     kernel,
@@ -24,11 +23,15 @@ from twill.cli import (
     sweep,
     tune,
 )
+from twill.cli.retired import SimulatorTree, Tree
 
 
-def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
+def _tree(
+    name: str, about: str, kind: type[Tree] = Tree, *, completion: bool = False
+) -> typer.Typer:
     return typer.Typer(
         name=name,
+        cls=kind,
         no_args_is_help=True,
         add_completion=completion,
         pretty_exceptions_enable=False,
@@ -36,8 +39,10 @@ def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
     )
 
 
-simulator = _tree("python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.")
-for command in (run.run, studies.compare, sweep.sweep, studies.published):
+simulator = _tree(
+    "python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.", SimulatorTree
+)
+for command in (run.run, studies.compare, sweep.sweep):
     simulator.command()(command)
 
 app = _tree(
@@ -48,11 +53,11 @@ app = _tree(
 for command in (
     *(schedule.schedule, polish.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
-    *(studies.explore, studies.reproduce, tune.tune, calibrate.calibrate, migrate.migrate),
+    *(studies.explore, studies.reproduce, tune.tune, machine.calibrate, migrate.migrate),
     doctor.doctor,
 ):
     app.command()(command)
-trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}
+trees = {"loop": loop.app, "machine": machine.app, "sim": simulator}
 for name, tree in trees.items():
     app.add_typer(tree, name=name)
 

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from twill.base.console import note, say_written
 from twill.base.files import STANDARD_OUTPUT, write_whole
-from twill.cli import command
+from twill.cli.command import command
 
 
 @command

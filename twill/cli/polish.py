@@ -10,19 +10,11 @@ from typer import Option
 
 from twill.base.console import Report, progress
 from twill.base.files import check_target
-from twill.cli import (
-    PROGRAMS,
-    ConditionTexts,
-    EffortName,
-    Output,
-    ScheduleName,
-    Workers,
-    command,
-    conditions_of,
-    processes,
-    refusals,
-)
+from twill.cli.command import command
 from twill.cli.kept import Kept
+from twill.cli.options import PROGRAMS, ConditionTexts, EffortName, ScheduleName, Workers, processes
+from twill.cli.output import Output, refusals
+from twill.cli.values import conditions_of
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

@@ -12,7 +12,9 @@ from typer import Argument, Option
 from twill.base.console import progress, say
 from twill.base.errors import InputError, RefusedError
 from twill.base.files import STANDARD_OUTPUT, check_target, write_whole
-from twill.cli import Json, RunOptions, command, sizes
+from twill.cli.command import command
+from twill.cli.options import Json, RunOptions
+from twill.cli.values import sizes
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -34,10 +36,6 @@ class SmOptions(RunOptions):
             "last one again while it is ready, otherwise the oldest)."
         ),
     ] = "round-robin"
-    bundle: Annotated[
-        int,
-        Option(min=1, help="Instructions executed as one; above 1 the error against 1 is printed."),
-    ] = 1
     without: Annotated[
         list[str] | None,
         Option(
@@ -248,14 +246,13 @@ def run(
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
     from twill.frontends.schedules import load_schedule
-    from twill.sim.advised import with_advice, with_bundle_error
+    from twill.sim.advised import with_advice
     from twill.sim.execute import simulate
 
     schedule = load_schedule(schedule_file, waits=waits)
     conditions, recording = how.conditions(), pictures.recording()
     with progress(f"simulating {schedule_file}") as report:
         result = simulate(schedule, conditions, recording)
-        result = with_bundle_error(schedule, result, conditions)
         if verdict.advice:
             report("trying changes")
             result = with_advice(schedule, result, conditions)

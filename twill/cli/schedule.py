@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -11,25 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from twill.base.console import WIDTH, Report, note, progress, say, silent, warn
+from twill.base.console import Report, note, progress, silent, warn
 from twill.base.deadline import Deadline
 from twill.base.files import check_target
-from twill.cli import (
-    PROGRAMS,
-    ConditionTexts,
-    EffortName,
-    LoopName,
-    Output,
-    Workers,
-    command,
-    conditions_of,
-    number,
-    pairs,
-    processes,
-    refusals,
-)
+from twill.cli.command import command
 from twill.cli.kept import Kept
+from twill.cli.options import PROGRAMS, ConditionTexts, EffortName, LoopName, Workers, processes
+from twill.cli.output import Output, refusals
 from twill.cli.polish import Polishing, polished
+from twill.cli.values import conditions_of, number, pairs
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -38,7 +27,6 @@ if TYPE_CHECKING:
     from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
-    from twill.studies.robust import Choice
     from twill.studies.suggest import Suggestions
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
@@ -49,7 +37,6 @@ EngineName = StrEnum(
 )
 SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper", "written": "written"})
 ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
-PreferenceName = StrEnum("PreferenceName", {"few-groups": "few-groups"})
 
 
 @dataclass(frozen=True)
@@ -209,13 +196,6 @@ class Dynamic:
         EffortName | None,
         Option(help=f"How many programs are simulated: {PROGRAMS}.", show_default="normal"),
     ] = None
-    prefer: Annotated[
-        PreferenceName | None,
-        Option(
-            help="Begin with the static schedule of least interval and fewest stages, groups and "
-            "transfers, instead of the first of least interval and fewest stages.",
-        ),
-    ] = None
     conditions: ConditionTexts = None
     jobs: Workers = None
 
@@ -224,7 +204,7 @@ class Dynamic:
         """The effort that is asked for."""
         return self.effort or EffortName.normal
 
-    def simulations(self, question: Question, robust: str | None, loop: Loop) -> int | None:
+    def simulations(self, question: Question, loop: Loop) -> int | None:
         """Return how many programs are simulated, None if the static model has the last word.
 
         Raises
@@ -235,8 +215,7 @@ class Dynamic:
         from twill.base.errors import InputError
         from twill.polish import programs_of
 
-        static = [*question.static, *["--robust"][: robust is not None]]
-        static += ["--model paper"][: self.model is ModelName.paper]
+        static = [*question.static, *["--model paper"][: self.model is ModelName.paper]]
         polishes = {
             "--effort": self.effort is not None,
             "--conditions": bool(self.conditions),
@@ -256,14 +235,6 @@ def schedule(
     effort: Effort,
     dynamic: Dynamic,
     output: Output,
-    robust: Annotated[
-        str | None,
-        Option(
-            metavar="LATENCY",
-            help="Among optimal schedules (other seeds, engines, ring depths that fit) take the "
-            "one that is fastest in simulation, for example under uniform:400,4000.",
-        ),
-    ] = None,
 ) -> None:
     """Find the fastest program, and the optimal static schedule with its proof."""
     from twill.artifacts.machine import Machine
@@ -276,22 +247,21 @@ def schedule(
         with told, progress(f"scheduling {loop}") as report:
             conditions = conditions_of(dynamic.conditions)
             request = question.request(load_loop(loop), Machine.named(machine))
-            simulations = dynamic.simulations(question, robust, request.loop)
+            simulations = dynamic.simulations(question, request.loop)
             asked: tuple[Request, ...] = (request,)
             if simulations is not None:
-                work, few_groups = WORK[dynamic.named.value], dynamic.prefer is not None
-                asked = beginnings(request, few_groups=few_groups, work=work)
+                asked = beginnings(request, work=WORK[dynamic.named.value])
             check_target(output.output)
             kept.beside(output.output)
             finding = _Finding(effort, report, kept)
             try:
-                finding.statically(asked, robust)
+                finding.statically(asked)
                 if simulations is not None:
                     jobs = processes(dynamic.jobs)
                     finding.polish(Polishing(simulations, question.seed, conditions, jobs))
             except KeyboardInterrupt as interrupted:
                 finding.interrupted(interrupted)
-        _tell(finding.found[0], finding.choice, finding.better, output)
+        _tell(finding.found[0], finding.better, output)
         kept.answered()
     if finding.stopped is not None:
         raise finding.stopped
@@ -304,14 +274,12 @@ class _Finding:
         self._effort, self._report, self._kept = effort, report, kept
         self._clock = Deadline(effort.timeout)
         self.found: list[Solved] = []
-        self.choice: Choice | None = None
         self.better: Polished | None = None
         self.stopped: KeyboardInterrupt | None = None
 
-    def statically(self, asked: Sequence[Request], robust: str | None) -> None:
+    def statically(self, asked: Sequence[Request]) -> None:
         """Find schedules of the static model; the first one counts."""
         from twill.search.beginnings import answers
-        from twill.studies import robust as studies
 
         half = None if self._effort.timeout is None else self._effort.timeout / 2
         clock = Deadline(half) if len(asked) > 1 or asked[0].work is not None else None
@@ -319,12 +287,6 @@ class _Finding:
         for solved in answers(asked, solve):
             self._keep(solved.schedule)
             self.found.append(solved)
-        if robust is not None:
-            rivals = studies.others(asked[0])
-            schedule = self.found[0].schedule
-            self.choice = studies.robust(
-                schedule, robust, lambda one: solve(one).schedule, rivals, self._report
-            )
 
     def _keep(self, schedule: Schedule) -> None:
         if not self.found:
@@ -355,27 +317,25 @@ class _Finding:
         self.stopped = stopped
 
 
-def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, output: Output) -> None:
-    """Write and print a schedule, or the one that was chosen among several or made of it."""
+def _tell(solved: Solved, polished: Polished | None, output: Output) -> None:
+    """Write and print a schedule, or the program that was made of it."""
     from twill.show.polished import polished_data, print_answer
     from twill.show.schedule import print_schedule, schedule_data
 
-    static = solved.schedule if choice is None else choice.schedule
+    static = solved.schedule
 
     def data() -> dict[str, object]:
         how = {"cached": solved.cached, "seconds": solved.seconds}
-        chosen = {} if choice is None else {"robust": choice.to_dict()}
-        if polished is not None:
-            chosen = {"static": schedule_data(static), "polished": polished_data(polished)}
-        return {**schedule_data(written), **how, **chosen}
+        if polished is None:
+            return {**schedule_data(static), **how}
+        both = {"static": schedule_data(static), "polished": polished_data(polished)}
+        return {**schedule_data(written), **how, **both}
 
     def show() -> None:
-        if polished is not None:
+        if polished is None:
+            print_schedule(static)
+        else:
             print_answer(polished, static)
-            return
-        print_schedule(static)
-        if choice is not None:
-            say(textwrap.fill(choice.words, WIDTH))
 
     written = static if polished is None else polished.schedule
     output.keep(written, "schedule-summary", data, show)

@@ -15,17 +15,10 @@ from typer import Argument, Option
 from twill.base.console import WIDTH, counted, say, say_written
 from twill.base.errors import InputError, RefusedError, short
 from twill.base.files import inside, make_folder, write_whole
-from twill.cli import (
-    Clock,
-    Jobs,
-    Json,
-    Machines,
-    ResultsFolder,
-    SolverSeconds,
-    command,
-    pairs,
-    print_json,
-)
+from twill.cli.command import command
+from twill.cli.options import Clock, Jobs, Json, Machines, ResultsFolder, SolverSeconds
+from twill.cli.output import print_json
+from twill.cli.values import pairs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -53,10 +46,6 @@ class Parameters:
     depth: Annotated[
         str | None, Option(metavar="VALUES", help="Ring slots of loads, for example 1:6.")
     ] = None
-    deeper: Annotated[
-        str | None,
-        Option(metavar="VALUES", help="Ring slots more than there are, for example 0:2."),
-    ] = None
     change: Annotated[
         list[str] | None,
         Option("--set", metavar="NAME=VALUES", help="Any parameter by name; may be repeated."),
@@ -64,7 +53,7 @@ class Parameters:
 
     def axes(self) -> dict[str, Any]:
         """Return values by parameter."""
-        names = ("tma_latency", "depth", "deeper", "latency")
+        names = ("tma_latency", "depth", "latency")
         given = {name.replace("_", "-"): getattr(self, name) for name in names}
         named = {name: value for name, value in given.items() if value}
         return {**named, **dict(pairs(self.change, "=", "--set"))}

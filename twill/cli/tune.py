@@ -13,21 +13,12 @@ from typer import Argument, Option
 from twill.base.console import counted, note, say, say_written
 from twill.base.errors import InputError, RefusedError
 from twill.base.files import check_target, write_whole
-from twill.cli import (
-    PROGRAMS,
-    EffortName,
-    Json,
-    LoadedClock,
-    ResultsFolder,
-    SolverSeconds,
-    command,
-    loaded_clock,
-    numbers,
-    sizes,
-)
+from twill.cli.command import command
 from twill.cli.loop import parse_settings
+from twill.cli.options import PROGRAMS, EffortName, Json, LoadedClock, ResultsFolder, SolverSeconds
 from twill.cli.run import BlockOptions
 from twill.cli.sweep import Workers
+from twill.cli.values import loaded_clock, numbers, sizes
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

@@ -45,7 +45,6 @@ def schedule(
     *,
     model: Literal["simulated", "paper"] | None = None,
     effort: Effort | None = None,
-    prefer: Literal["few-groups"] | None = None,
     seed: int = 0,
     conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
     timeout: float | None = None,
@@ -67,8 +66,6 @@ def schedule(
         that only the latter has.
     effort : str, optional
         How many programs are simulated: ``quick``, ``normal`` (the default) or ``thorough``.
-    prefer : str, optional
-        ``few-groups``: begin with the static schedule of fewest groups.
     seed : int
         Of both searches.
     conditions : sequence of Conditions
@@ -103,7 +100,7 @@ def schedule(
     found = partial(solve, timeout=timeout, report=report, intervals={})
     if static or model == "paper":
         return found(request).schedule
-    asked = beginnings(request, few_groups=prefer is not None)
+    asked = beginnings(request)
     first, *others = (one.schedule for one in answers(asked, found))
     return polish(
         first,

@@ -12,13 +12,7 @@ from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
 from twill.studies.audit import Finding
-from twill.studies.bench import Growth, Outcome, SpeedUp
-from twill.studies.bench.simulator import Speed
 from twill.studies.installation import Installed
-from twill.studies.load_fit import LoadFit
-from twill.studies.published import Experiment, Figure
-from twill.studies.published_bounds import Held
-from twill.studies.published_curves import Curve
 from twill.studies.sweep.answers import Answer
 
 Strings = tuple[str, ...]
@@ -289,27 +283,11 @@ class SweepResults(Document):
     rows: tuple[JournalRow, ...]
 
 
-class Published(Document):
-    """``python -m twill.sim published --json``; with an option these instead of figures."""
-
-    schema_name: Literal["twill.published"] = Field(alias="schema")
-    figures: tuple[Figure, ...]
-    switches: tuple[Experiment, ...]
-    bounds: tuple[Held, ...]
-    curves: tuple[Curve, ...]
-
-
 class Installation(Document):
     """``twill doctor --json``."""
 
     schema_name: Literal["twill.installation"] = Field(alias="schema")
     parts: tuple[Installed, ...]
-
-
-class FittedLoads(LoadFit, Document):
-    """``twill calibrate MACHINE --from-measurements --json``."""
-
-    schema_name: Literal["twill.load-fit"] = Field(alias="schema")
 
 
 class JudgedClaim(Part):
@@ -332,20 +310,3 @@ class Claims(Document):
 
     schema_name: Literal["twill.claims"] = Field(alias="schema")
     claims: tuple[JudgedClaim, ...]
-
-
-class BenchOfSolver(Document):
-    """``twill bench solver --json``."""
-
-    schema_name: Literal["twill.bench"] = Field(alias="schema")
-    outcomes: tuple[Outcome, ...]
-    speedups: tuple[SpeedUp, ...]
-    growth: tuple[Growth, ...]
-
-
-class BenchOfSimulator(Document):
-    """``twill bench simulator --json``."""
-
-    schema_name: Literal["twill.bench-simulator"] = Field(alias="schema")
-    speeds: tuple[Speed, ...]
-    peak_bytes: int

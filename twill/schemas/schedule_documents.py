@@ -98,22 +98,6 @@ class SearchSeconds(Part):
     total: float | None = None
 
 
-class Candidate(Part):
-    """A schedule that was tried, with its mean simulated interval."""
-
-    what: str
-    interval_cycles: float
-
-
-class Robust(Part):
-    """What ``--robust`` chose; see `twill.studies.robust.Choice`."""
-
-    latency: str
-    gain: float
-    chosen: int
-    candidates: tuple[Candidate, ...]
-
-
 class Differences(Part):
     """In what two schedules differ."""
 
@@ -155,7 +139,6 @@ class ScheduleSummary(Figures):
     schema_name: Literal["twill.schedule-summary"] = Field(alias="schema")
     cached: bool | None = None
     seconds: SearchSeconds | None = None
-    robust: Robust | None = None
     static: StaticFigures | None = None
     polished: PolishedFigures | None = None
 

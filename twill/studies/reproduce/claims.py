@@ -37,7 +37,6 @@ from twill.search.request import Options, Request, engine_factory, range_prover
 from twill.search.scheduler import solve
 from twill.search.search import least_interval
 from twill.sim.execute import run
-from twill.studies.published import Figure
 from twill.verification import verify
 
 # Seconds for the families of an unsatisfiable core, once a question is answered with no.
@@ -72,22 +71,6 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Seconds of one kernel, ours and others'."""
-
-    kernel: str
-    # Of the paper's joint problem.
-    paper_seconds: float
-    # Ours until the least interval is known, on the same coarse grid and under the same rules as
-    # the figures as printed; None if stopped.
-    seconds: float | None
-    # Of the figures as printed; None if stopped.
-    verbatim_seconds: float | None
-    # Seconds after which either is stopped.
-    limit: float
-
-
-@dataclass(frozen=True)
 class CaseResult:
     """All that a case found."""
 
@@ -97,8 +80,6 @@ class CaseResult:
     intervals: Mapping[str, float] = field(default_factory=dict)
     # Figures that do not depend on how fast the machine at hand is.
     metrics: Mapping[str, float] = field(default_factory=dict)
-    comparisons: tuple[Figure, ...] = ()
-    timings: tuple[Timing, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,8 +90,6 @@ class Settings:
     timeout: float = 120.0
     # Processes of a search.
     jobs: int = 2
-    # Seconds after which the paper's encoding as printed is stopped.
-    stop: float = 30.0
     # How many programs polishing simulates.
     effort: str = "normal"
 
@@ -137,8 +116,6 @@ class Case:
         self.name, self.settings, self.report = name, settings, report
         self.intervals: dict[str, float] = {}
         self.metrics: dict[str, float] = {}
-        self.comparisons: tuple[Figure, ...] = ()
-        self.timings: tuple[Timing, ...] = ()
         self._texts, self._claims = texts, dict[str, Claim]()
         self._since = monotonic()
 
@@ -192,9 +169,7 @@ class Case:
             if key not in self._claims:
                 self.judge(key, left, passed=False, reason=f"Nothing to judge: {left}.")
         claims = tuple(self._claims[key] for key in self._texts)
-        return CaseResult(
-            self.name, claims, self.intervals, self.metrics, self.comparisons, self.timings
-        )
+        return CaseResult(self.name, claims, self.intervals, self.metrics)
 
     def solved(self, loop: str, until: Level = "slack", **wishes: Any) -> Schedule:
         """Solve a packaged loop, without any cache.

@@ -153,7 +153,6 @@ PARAMETERS = (
     Parameter("subtiles", "sub-tiles", "whole", resolve=True),
     Parameter("iterations", "iterations", "whole"),
     Parameter("seed", "", "whole"),
-    Parameter("bundle", "instructions", "whole"),
     Parameter("warp-scheduler", "", "text"),
     Parameter("without", "", "text"),
 )
@@ -183,7 +182,6 @@ def parameter(name: str) -> Parameter:
 OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "iterations": ("iterations", int),
     "seed": ("seed", int),
-    "bundle": ("bundle", int),
     "tma-latency": ("latency", "fixed:{}".format),
     "latency": ("latency", str),
     "warp-scheduler": ("warp_scheduler", str),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CSV, PARQUET = "results.csv", "results.parquet"
 SUBJECT = ("item", "machine", "variant")
-CONDITIONS = ("iterations", "seed", "bundle")  # numbers of which no value is better than another
+CONDITIONS = ("iterations", "seed")  # numbers of which no value is better than another
 # Of columns, which can lack a value, by those of a journal's rows.
 TYPES: dict[object, str] = {
     int: "Int64",
