@@ -18,6 +18,8 @@ from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 from twill.sim.emulator import pytorch
 
+pytest_plugins = ["tests.support.processor"]
+
 
 def pytest_collection_finish() -> None:
     """Thousands of tests and their modules stay: there is nothing to look for among them."""
