@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import itertools
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,8 @@ from twill.search.scheduler import solve
 from twill.sim.emulator import pytorch
 
 pytest_plugins = ["tests.support.processor"]
+TESTS = itertools.count()
+"""Numbers of the folders of tests, which a listing of all that there are would find more slowly."""
 
 
 def pytest_collection_finish() -> None:
@@ -28,11 +33,35 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
+def temporary(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Give a test and the commands that it calls a temporary folder, which they leave empty."""
+    folder = tmp_path_factory.getbasetemp() / f"temporary{next(TESTS)}"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    left = sorted(path.name for path in folder.iterdir())
+    shutil.rmtree(folder)
+    assert not left, f"left in the temporary folder: {', '.join(left)}"
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of the reports of defects, of a test that makes one."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
 def no_users_cache(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """Every test, and every command that it calls, has a cache of its own."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = tmp_path_factory.getbasetemp() / f"cache{next(TESTS)}"
+    folder.mkdir()
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
     return folder
 

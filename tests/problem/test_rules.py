@@ -151,6 +151,7 @@ def asked() -> Iterator[tuple[twill.Loop, Machine, Rules]]:
         yield *(random_loop if seed % 2 else small_random_loop)(seed), "issue"
 
 
+@pytest.mark.usefixtures("reports")
 @pytest.mark.parametrize(
     "rule",
     [pytest.param(r, marks=[pytest.mark.slow, pytest.mark.sample] * (r in LONG)) for r in BROKEN],
