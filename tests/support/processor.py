@@ -1,4 +1,4 @@
-"""Processor seconds of tests and of the fixtures that they set up, children of the process included.
+"""Processor seconds of tests and of their fixtures, of this process and its children.
 
 `pytest --processor-times FILE` writes them as JSON. A run of the whole default suite fails when it,
 or one of its tests, takes more than `[tool.twill.limits]` of pyproject.toml allows.
