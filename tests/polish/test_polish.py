@@ -450,6 +450,8 @@ def test_groups_further_apart_keep_values_in_more_slots(layer_norm: twill.Schedu
     assert slots[0] < slots[1]
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_rounds_that_a_recurrence_does_not_fit_into_are_refused(attention: twill.Schedule) -> None:
     programs, interval = of(attention)
     given = programs.candidate(interval, attention.start)

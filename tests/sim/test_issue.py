@@ -251,6 +251,8 @@ def _in_timeouts(speed: Speed) -> float:
     return speed.times_a_timeout
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_attention_is_simulated_in_half_a_second(attention_schedule: Schedule) -> None:
     # Whoever else works here only adds to a measurement: the best of some is the simulator's own.
     speed = min((measure(attention_schedule, 136) for _ in range(4)), key=_in_timeouts)

@@ -53,6 +53,7 @@ def test_blocks_that_share_an_sm_hide_their_beginnings_and_ends(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_command_prints_every_curve() -> None:
     done = in_process(*SIM, "published", "--curves", "--json")
     done.check_returncode()
