@@ -10,7 +10,7 @@ TORCH := 2.13.0
 # Tests start hundreds of processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test slow-sample lint types wheel dumps gallery extras browser mutation clean
+.PHONY: demo test engine slow-sample nightly lint types wheel dumps gallery everything extras browser mutation clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -26,12 +26,20 @@ demo: $(VENV)/run
 	$(BIN)/twill emit demo/schedule.json -o demo/kernel.py
 	$(BIN)/twill run-kernel demo/kernel.py --emulate --no-victims
 
-test: $(VENV)/test
+test: engine
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Tests of some seconds, and some of each kind of longer ones: six minutes in all; `pytest -m slow` runs all.
+# The compiled engine, for tests only: a minute, and at once where it is compiled from these sources already.
+engine: $(VENV)/test
+	$(BIN)/python -m tests.support.engine
+
+# Longer tests, some of each kind; `pytest -m slow` runs all.
 slow-sample: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow and sample'
+
+# What searches for mistakes, or measures time, for hours: fuzzing, mutants, random loops, clocks.
+nightly: $(VENV)/test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m nightly
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
@@ -86,6 +94,10 @@ $(VENV)/run: pyproject.toml | $(VENV)/bin/python
 $(VENV)/test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -e '.[test]'
 	@touch $@ $(VENV)/run
+
+# All extras at once, for `.ci/run`.
+everything: $(VENV)/test
+	$(BIN)/pip install --quiet -e '.[cluster,parquet,browser,triton]' triton==$(TRITON) torch==$(TORCH)
 
 clean:
 	rm -rf $(VENV) demo build dist twill_gpu.egg-info

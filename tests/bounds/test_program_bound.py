@@ -141,7 +141,6 @@ def hold_crowded_programs(seeds: range) -> Counter[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_no_program_of_a_loop_that_lacks_registers_is_below_the_bound() -> None:
     close = hold_crowded_programs(range(80))
     assert close["loops"] > 3

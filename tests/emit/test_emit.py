@@ -16,6 +16,7 @@ import pytest
 
 import twill
 from tests.support.pages import ROOT
+from tests.support.solved import solved_once
 from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
@@ -72,7 +73,7 @@ def solved(name: str) -> Schedule:
         loop = load_loop(str(next(file for file in found if file.exists())))
     else:
         loop, machine = load_loop(name), packaged_loops()[name].machine
-    return static_schedule(loop, twill.Machine.named(machine), options=Options(effort=0.5))
+    return solved_once(loop, twill.Machine.named(machine), effort=0.5)
 
 
 def written(name: str, folder: Path) -> Path:
@@ -94,7 +95,7 @@ def computes_what_it_should(found: Emulation) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.sample] * (n in LONG)) for n in
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in
      (*QUICK, *OTHERS)],
 )  # fmt: skip
 def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.sample] if n in QUICK[:4] else []) for n in
+    "name", [pytest.param(n, marks=[pytest.mark.sample] if n in QUICK[:2] else []) for n in
              (*QUICK, *SLOW, *SLOW_OTHERS)]
 )  # fmt: skip
 def test_whatever_is_late_a_kernel_computes_the_same(name: str, tmp_path: Path) -> None:
@@ -250,7 +251,6 @@ def test_loops_before_lie_in_slots_even_where_not_all_has_room(
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_a_wait_for_a_product_that_is_known_to_be_over_is_left_out(tmp_path: Path) -> None:
     """In the first round its result, which another product has taken over, is no name yet."""
     loop, machine = load_loop("fa_bwd_hopper"), twill.Machine.named("hopper_h100")
@@ -333,7 +333,6 @@ def test_a_number_of_the_loop_passes_through_shared_memory_as_a_tile_of_one() ->
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_a_name_of_the_kernel_is_never_taken_twice() -> None:
     """The loop of attention has a value `n`, the number of iterations another name."""
     text = emitted(solved("attention_forward_hopper"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.test_house import ROOT
+from tests.support import engine
 
 TESTS = """
 import tempfile
@@ -38,7 +40,9 @@ def test_that_leaves_a_file():
 """
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])
+@pytest.mark.parametrize(
+    "processes", ["0", pytest.param("1", marks=[pytest.mark.slow, pytest.mark.sample])]
+)
 def test_seconds_are_charged_and_files_that_are_left_are_noticed(
     processes: str, tmp_path: Path
 ) -> None:
@@ -67,3 +71,21 @@ def test_seconds_are_charged_and_files_that_are_left_are_noticed(
     first = times["tests"]["small/test_made_up.py::test_of_a_dear_fixture"]
     assert first["call"] == pytest.approx(0.1, abs=0.05)
     assert times["seconds"] > 0.4
+
+
+def test_what_was_compiled_before_a_source_changed_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "sim" / "engine", tmp_path / "sim" / "engine")
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    monkeypatch.setattr(engine, "ROOT", tmp_path)
+    monkeypatch.setattr(engine, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    engine.folder().mkdir(parents=True)
+    before = len(sys.meta_path)
+    assert engine.use()
+    assert len(sys.meta_path) == before + 1
+    with (tmp_path / "sim" / "engine" / "sm.py").open("a") as source:
+        source.write("\n")
+    assert not engine.use()
+    assert len(sys.meta_path) == before + 1

@@ -20,6 +20,7 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import random_loop
+from tests.support.solved import solved_once
 from twill.base import deadline
 from twill.base.errors import Refusal
 from twill.cli import conditions_of
@@ -49,7 +50,7 @@ FEW = 32
 def layer_norm() -> twill.Schedule:
     """A loop whose static schedule books pipes that instructions of two groups could share."""
     loop, machine = LAYER_NORM
-    return static_schedule(twill.load_loop(loop), twill.Machine.named(machine))
+    return solved_once(twill.load_loop(loop), twill.Machine.named(machine))
 
 
 def of(schedule: twill.Schedule) -> tuple[Programs, int]:
@@ -167,7 +168,6 @@ def test_a_program_whose_contexts_are_in_step_is_estimated_exactly(
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_whichever_turn_is_left_out_no_barrier_is_two_phases_ahead(
     solved_once: Callable[..., twill.Schedule],
 ) -> None:
@@ -336,7 +336,6 @@ def _sent(what: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
     layer_norm: twill.Schedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,7 +383,6 @@ def test_a_limit_of_time_ends_in_the_best_program_until_then(
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> None:
     told: list[str] = []
 
@@ -414,7 +412,6 @@ def attention(solved_once: Callable[..., twill.Schedule]) -> twill.Schedule:
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_roles_are_those_of_experts(attention: twill.Schedule) -> None:
     programs, interval = of(attention)
     names = [o.name for o in programs.problem.operations]
@@ -451,7 +448,6 @@ def test_groups_further_apart_keep_values_in_more_slots(layer_norm: twill.Schedu
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_rounds_that_a_recurrence_does_not_fit_into_are_refused(attention: twill.Schedule) -> None:
     programs, interval = of(attention)
     given = programs.candidate(interval, attention.start)
@@ -573,7 +569,6 @@ def test_the_static_model_cannot_be_polished_within_its_own_options(asked: tuple
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_a_large_loop_is_polished_from_the_loop_as_it_is_written(tmp_path: Path) -> None:
     file, made = tmp_path / "large.json", tmp_path / "made.json"
     synthetic_loop(48, 0, "hopper_h100").save(str(file))

@@ -329,10 +329,7 @@ def test_every_packaged_loop_is_the_same_bytes(
 
 @pytest.mark.slow
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[pytest.mark.sample] if n in SAMPLE else []) for n in packaged_loops()],
-)
+@pytest.mark.parametrize("name", packaged_loops())
 def test_other_load_leaves_the_same_bytes(name: str, plainly: Callable[[str], list[str]]) -> None:
     busy = [sys.executable, "-c", "while True: pass"]
     others = [subprocess.Popen(busy) for _ in range(4)]
