@@ -35,7 +35,7 @@ from twill.sim.engine.latency import LatencyFile, parse_latency
 
 FEW, COUNT = 10, 60
 MANY = 3_000
-LONG = ("dump", "machine", "order")
+LONG = ("dump", "machine", "machine_text", "order")
 LONGEST_MESSAGE = 1_000
 MOST_BYTES = 10**9
 
@@ -78,7 +78,10 @@ def _outcome(reader: Reader, file: str, before: int) -> str:
     return end
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if name not in LONG])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.sample] * (n in LONG)) for n in READERS],
+)
 def test_changed_files_are_accepted_or_refused_in_one_line(name: str) -> None:
     ends, _ = outcomes(READERS[name], 0, FEW)
     assert ends.total() == FEW
@@ -111,7 +114,9 @@ def loop_of(count: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("key", ["groups", "placements", "barriers", "programs"])
+@pytest.mark.parametrize(
+    "key", ["groups", "placements", "barriers", pytest.param("programs", marks=pytest.mark.slow)]
+)
 def test_a_schedule_of_tens_of_thousands_of_anything_is_refused_at_once(
     key: str, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
 The first call of a command for a schema is made by default, the others are `slow`.
 """
 NEEDS_TRITON = {"calibration", "compiled"}
+LONG = {"load-fit", "bench"}
 WITHOUT = {"explore", "loop dump", "migrate"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
@@ -150,7 +151,7 @@ def test_every_command_with_data_is_called() -> None:
             schema,
             id=f"{command} {' '.join(words[:3])}",
             marks=[pytest.mark.triton] * (schema in NEEDS_TRITON)
-            + [pytest.mark.slow] * (schema in list(calls.values())[:number]),
+            + [pytest.mark.slow] * (schema in LONG or schema in list(calls.values())[:number]),
         )
         for command, calls in CALLS.items()
         for number, (words, schema) in enumerate(calls.items())
