@@ -315,9 +315,9 @@ def test_a_large_loop_is_searched_again_from_the_best(
 
     monkeypatch.setattr(polishing, "anneal", noted)
     monkeypatch.setattr(polishing, "USUAL", 2)
-    polish(layer_norm, simulations=100)
+    polish(layer_norm, simulations=30)
     (_, few, found), (again, more, _) = searches
-    assert (few, few + more) == (100 * 2**0.75 // 7**0.75 - 25, 75)
+    assert (few, few + more) == (30 * 2**0.75 // 7**0.75 - 7, 23)
     assert again == sorted(found, key=lambda point: point.energy)[: polishing.ANEW]
 
 
