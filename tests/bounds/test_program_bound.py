@@ -112,16 +112,19 @@ def hold_random_programs(seeds: range) -> Counter[str]:
     return close
 
 
-@pytest.mark.parametrize(
-    "seeds",
-    [range(12), pytest.param(range(12, 72), marks=[pytest.mark.slow, pytest.mark.sample])],
-    ids=["some", "more"],
-)
-def test_no_random_program_is_below_the_bound(seeds: range) -> None:
-    close = hold_random_programs(seeds)
-    assert close["programs"] > 0.58 * len(seeds)
-    assert close["work"] > 0.16 * len(seeds)
-    assert close["recurrence"] + close["issue slots"] > 0.06 * len(seeds)
+def test_no_random_program_is_below_the_bound() -> None:
+    close = hold_random_programs(range(24))
+    assert close["programs"] > 12
+    assert close["work"] > 4
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_random_programs_reach_each_kind_of_bound() -> None:
+    close = hold_random_programs(range(60))
+    assert close["programs"] > 35
+    assert close["work"] > 10
+    assert close["recurrence"] + close["issue slots"] > 4
 
 
 def hold_crowded_programs(seeds: range) -> Counter[str]:
