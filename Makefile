@@ -10,7 +10,7 @@ TORCH := 2.13.0
 # Tests start hundreds of processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test slow-sample lint types wheel dumps gallery nightly extras browser mutation clean
+.PHONY: demo test engine slow-sample nightly lint types wheel dumps gallery everything extras browser mutation clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -26,10 +26,14 @@ demo: $(VENV)/run
 	$(BIN)/twill emit demo/schedule.json -o demo/kernel.py
 	$(BIN)/twill run-kernel demo/kernel.py --emulate --no-victims
 
-test: $(VENV)/test
+test: engine
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Tests of some seconds, and some of each kind of longer ones: six minutes in all; `pytest -m slow` runs all.
+# The compiled engine, for tests only: a minute, and at once where it is compiled from these sources already.
+engine: $(VENV)/test
+	$(BIN)/python -m tests.support.engine
+
+# Longer tests, some of each kind; `pytest -m slow` runs all.
 slow-sample: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow and sample'
 
@@ -49,9 +53,10 @@ mutation: $(VENV)/test
 	$(BIN)/python -m tests.mutants 300 2027 judges
 	$(BIN)/python -m tests.mutants 100 2027 search
 
-# What takes hours: mutants, every slow test, and what the project proves itself with. Its output is to be read.
+# What takes hours: mutants, every slow test, fuzzing, clocks, and what the project proves itself with. Its output
+# is to be read.
 nightly: mutation
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow or nightly'
 	$(BIN)/python -m tests.validation.make_orders --check
 	$(BIN)/python -m tests.validation.published
 	$(BIN)/python -m tests.validation.published --switches
@@ -99,6 +104,10 @@ $(VENV)/run: pyproject.toml | $(VENV)/bin/python
 $(VENV)/test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -e '.[test]'
 	@touch $@ $(VENV)/run
+
+# All extras at once, for `.ci/run`.
+everything: $(VENV)/test
+	$(BIN)/pip install --quiet -e '.[cluster,parquet,browser,triton]' triton==$(TRITON) torch==$(TORCH)
 
 clean:
 	rm -rf $(VENV) demo build dist twill_gpu.egg-info

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
+import itertools
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import twill
+from tests import COMPILED_ENGINE
+from tests.support import solved
 from twill.search.cache import FOLDER_VARIABLE, Cache
-from twill.search.request import Request
 from twill.search.scheduler import schedule as static_schedule
-from twill.search.scheduler import solve
 from twill.sim.emulator import pytorch
+
+pytest_plugins = ["tests.support.processor"]
+TESTS = itertools.count()
+"""Numbers of the folders of tests, which a listing of all that there are would find more slowly."""
+
+
+def pytest_report_header() -> str:
+    return f"engine: {'compiled' if COMPILED_ENGINE else 'Python, `make engine` compiles it'}"
 
 
 def pytest_collection_finish() -> None:
@@ -26,11 +35,35 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
+def temporary(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Give a test and the commands that it calls a temporary folder, which they leave empty."""
+    folder = tmp_path_factory.getbasetemp() / f"temporary{next(TESTS)}"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    left = sorted(path.name for path in folder.iterdir())
+    shutil.rmtree(folder)
+    assert not left, f"left in the temporary folder: {', '.join(left)}"
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of the reports of defects, of a test that makes one."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
 def no_users_cache(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """Every test, and every command that it calls, has a cache of its own."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = tmp_path_factory.getbasetemp() / f"cache{next(TESTS)}"
+    folder.mkdir()
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
     return folder
 
@@ -54,12 +87,18 @@ def no_users_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-@pytest.fixture(scope="session")
-def answers(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Cache:
+@pytest.fixture(scope="session", autouse=True)
+def answers(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Cache]:
     """What this session has solved, in all its processes."""
     folder = tmp_path_factory.getbasetemp()
     alone = not hasattr(request.config, "workerinput")
-    return Cache((folder if alone else folder.parent) / "answers")
+    cache = Cache((folder if alone else folder.parent) / "answers")
+    cache.folder.mkdir(exist_ok=True)
+    solved.answers.append(cache)
+    yield cache
+    solved.answers.clear()
 
 
 @pytest.fixture
@@ -69,16 +108,9 @@ def known_answers(answers: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def solved_once(answers: Cache) -> Callable[..., twill.Schedule]:
+def solved_once() -> Callable[..., twill.Schedule]:
     """Return `twill.schedule`, which two processes do not do twice."""
-
-    def schedule(loop: twill.Loop, machine: twill.Machine, **options: Any) -> twill.Schedule:
-        answers.folder.mkdir(exist_ok=True)
-        with (answers.folder / f"{loop.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return solve(Request(loop, machine, **options), cache=answers).schedule
-
-    return schedule
+    return solved.solved_once
 
 
 @pytest.fixture(scope="session")

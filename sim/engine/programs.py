@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from twill.artifacts.program import (
     Arrive,
@@ -27,7 +28,7 @@ from twill.sim.engine.warps import ISSUE, Pace, Share, Stretch, Warp, stream
 from twill.sim.engine.work import Work
 
 Steps = Generator[None, None, None]
-Other = Put | Get | Await | Wait | Arrive | Fence
+Other: TypeAlias = Put | Get | Await | Wait | Arrive | Fence
 
 
 class Interpreter:

@@ -157,6 +157,7 @@ print(random_outcomes(1, 50_000))
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_many_random_expressions_within_a_gigabyte() -> None:
     command = [sys.executable, "-c", LIMITED]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -61,6 +61,7 @@ def test_cbc_ends_with_a_killed_parent_and_leaves_no_file(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_cases_of_the_paper_end_with_who_asked_for_them() -> None:
     cases = ("--case", "hopper_forward", "--case", "blackwell_backward", "--jobs", "2")
     asking = subprocess.Popen([*TWILL, "reproduce", *cases], stdout=subprocess.DEVNULL)

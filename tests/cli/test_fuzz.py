@@ -33,9 +33,9 @@ from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine.latency import LatencyFile, parse_latency
 
-COUNT = 60
+FEW, COUNT = 10, 60
 MANY = 3_000
-LONG = ("dump", "machine", "order")
+LONG = ("dump", "machine", "machine_text", "order")
 LONGEST_MESSAGE = 1_000
 MOST_BYTES = 10**9
 
@@ -83,6 +83,14 @@ def _outcome(reader: Reader, file: str, before: int) -> str:
     [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.sample] * (n in LONG)) for n in READERS],
 )
 def test_changed_files_are_accepted_or_refused_in_one_line(name: str) -> None:
+    ends, _ = outcomes(READERS[name], 0, FEW)
+    assert ends.total() == FEW
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", READERS)
+def test_of_changed_files_enough_are_accepted_and_enough_refused(name: str) -> None:
     reader = READERS[name]
     ends, _ = outcomes(reader, 0, COUNT)
     assert ends.total() == COUNT
@@ -106,7 +114,9 @@ def loop_of(count: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("key", ["groups", "placements", "barriers", "programs"])
+@pytest.mark.parametrize(
+    "key", ["groups", "placements", "barriers", pytest.param("programs", marks=pytest.mark.slow)]
+)
 def test_a_schedule_of_tens_of_thousands_of_anything_is_refused_at_once(
     key: str, tmp_path: Path
 ) -> None:
@@ -254,6 +264,7 @@ print(json.dumps([ends, longest, peak_bytes()]))
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", READERS)
 def test_thousands_of_changed_files_within_a_gigabyte(name: str) -> None:
     command = [sys.executable, "-c", MEASURED, name, str(MANY)]

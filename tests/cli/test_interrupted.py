@@ -216,6 +216,7 @@ def test_nothing_that_was_found_is_lost() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_nothing_that_was_found_is_lost_at_many_moments() -> None:
     said: list[str] = []
     assert campaign(1, COUNTS, said.append) == [], said

@@ -28,15 +28,15 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "schedule": {
         PAPER: "schedule-summary",
         (*PAPER, "--effort", "quick"): "schedule-summary",
-        ("gemm_hopper", "-m", "hopper_h100"): "refusal",
         ("gemm_hopper", "-m", "hopper_h100", "--no-suggest"): "refusal",
+        ("gemm_hopper", "-m", "hopper_h100"): "refusal",
         ("attention_backward_hopper", "-m", "hopper_h100", "--timeout", "0.001"): "refusal",
     },
     "polish": {("s.json", "--simulations", "8"): "polished"},
     "verify": {("s.json",): "verdict", ("s.json", "--reprove"): "verdict", (HAND,): "verdict"},
     "explain": {
-        ("s.json",): "explanation",
         ("s.json", "--no-levers"): "explanation",
+        ("s.json",): "explanation",
         (HAND,): "program-explanation",
         ("fa4_forward", "--no-levers"): "program-explanation",
     },
@@ -86,8 +86,12 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         (HAND, "--iterations", "4", "--depth", "1"): "sweep-results",
     },
 }  # fmt: skip
-"""Words behind each command that prints JSON, with the schema of what it prints then."""
+"""Words behind each command that prints JSON, with the schema of what it prints then.
+
+The first call of a command for a schema is made by default, the others are `slow`.
+"""
 NEEDS_TRITON = {"calibration", "compiled"}
+LONG = {"load-fit", "bench"}
 WITHOUT = {"explore", "loop dump", "migrate"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
@@ -136,10 +140,11 @@ def test_every_command_with_data_is_called() -> None:
             words,
             schema,
             id=f"{command} {' '.join(words[:3])}",
-            marks=[pytest.mark.triton] if schema in NEEDS_TRITON else [],
+            marks=[pytest.mark.triton] * (schema in NEEDS_TRITON)
+            + [pytest.mark.slow] * (schema in LONG or schema in list(calls.values())[:number]),
         )
         for command, calls in CALLS.items()
-        for words, schema in calls.items()
+        for number, (words, schema) in enumerate(calls.items())
     ],
 )
 def test_what_is_printed_is_valid(

@@ -9,13 +9,13 @@ import re
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
 
 import twill
 from tests.support.pages import ROOT
+from tests.support.solved import solved_once
 from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
@@ -73,7 +73,7 @@ def solved(name: str) -> Schedule:
         loop = load_loop(str(next(file for file in found if file.exists())))
     else:
         loop, machine = load_loop(name), packaged_loops()[name].machine
-    return static_schedule(loop, twill.Machine.named(machine), options=Options(effort=0.5))
+    return solved_once(loop, twill.Machine.named(machine), effort=0.5)
 
 
 def written(name: str, folder: Path) -> Path:
@@ -112,7 +112,7 @@ def computes_what_it_should(found: Emulation) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.sample] * (n in LONG)) for n in
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in
      (*QUICK, *OTHERS)],
 )  # fmt: skip
 def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.sample] if n in QUICK[:4] else []) for n in
+    "name", [pytest.param(n, marks=[pytest.mark.sample] if n in QUICK[:2] else []) for n in
              (*QUICK, *SLOW, *SLOW_OTHERS)]
 )  # fmt: skip
 def test_whatever_is_late_a_kernel_computes_the_same(name: str, tmp_path: Path) -> None:
@@ -203,20 +203,6 @@ def test_no_two_programs_write_the_same_rows(
         assert module.make_arguments(iterations)[1] == grid
 
 
-def test_what_is_added_to_outputs_is_expected_of_them_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with stand_ins(capability=HOPPER):
-        module = load(written("attention_backward_two_tiles_d64_hopper", tmp_path))
-
-        def launch(arguments: dict[str, Any], grid: tuple[int, ...]) -> None:
-            for name, value in module.reference(arguments, grid).items():
-                arguments[name] = value.to(arguments[name].dtype)
-
-        monkeypatch.setattr(module, "launch", launch)
-        module.check(4)
-
-
 # -- what the file says ----------------------------------------------------------------------------
 
 
@@ -268,7 +254,6 @@ def test_loops_before_lie_in_slots_even_where_not_all_has_room(
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_a_wait_for_a_product_that_is_known_to_be_over_is_left_out(tmp_path: Path) -> None:
     """In the first round its result, which another product has taken over, is no name yet."""
     loop, machine = load_loop("fa_bwd_hopper"), twill.Machine.named("hopper_h100")
@@ -351,7 +336,6 @@ def test_a_number_of_the_loop_passes_through_shared_memory_as_a_tile_of_one() ->
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_a_name_of_the_kernel_is_never_taken_twice() -> None:
     """The loop of attention has a value `n`, the number of iterations another name."""
     text = emitted(solved("attention_forward_hopper"))

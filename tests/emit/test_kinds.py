@@ -20,7 +20,7 @@ from twill.emit import emitted
 from twill.frontends import load_loop
 from twill.frontends.ttgir import extract
 from twill.lower.baselines import multi_warp
-from twill.sim.emulator import emulate
+from twill.sim.emulator import emulate, load, stand_ins
 
 KERNELS = ROOT / "tests/data/kernels"  # made from integers.py by `twill loop dump`
 NAMES = (
@@ -52,6 +52,20 @@ def written(name: str, folder: Path) -> Path:
 def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"victims": False, "capability": capability(name)}
     computes_what_it_should(emulate(written(name, tmp_path), iterations=(2,), **options))
+
+
+def test_what_is_added_to_outputs_is_expected_of_them_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stand_ins(capability=capability("split_depth.sm90")):
+        module = load(written("split_depth.sm90", tmp_path))
+
+        def launch(arguments: dict[str, Any], grid: tuple[int, ...]) -> None:
+            for name, value in module.reference(arguments, grid).items():
+                arguments[name] = value.to(arguments[name].dtype)
+
+        monkeypatch.setattr(module, "launch", launch)
+        module.check(4)
 
 
 # By kernel: what of it is replaced by what, once.

@@ -38,6 +38,7 @@ IMPLIED = {
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", IMPLIED)
 def test_what_survives_is_implied_by_another_line(name: str, tmp_path: Path) -> None:
     judge = Judge(written(name, tmp_path), tmp_path)
@@ -66,6 +67,7 @@ def test_a_kernel_without_its_window_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_of_200_changes_of_the_gallerys_arithmetic_19_of_20_are_noticed(tmp_path: Path) -> None:
     """The others are of the first round, when sums are zero, or of a running maximum."""
     files = []

@@ -126,6 +126,7 @@ def test_the_search_finds_the_best_of_every_schedule(chunk: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_five_hundred_tight_loops(capsys: pytest.CaptureFixture[str]) -> None:
     counts = Counter[str]()
     for seed in range(ALL):
@@ -138,6 +139,7 @@ def test_five_hundred_tight_loops(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_five_hundred_tight_loops_by_enumeration(capsys: pytest.CaptureFixture[str]) -> None:
     counts = Counter[str]()
     small = [s for s in range(ALL) if len(problem_of(s).operations) <= ENUMERATED_OPERATIONS]

@@ -1,16 +1,16 @@
-"""How large what a reader meets may be: modules, functions, classes, folders."""
+"""How large what a reader meets may be: modules, functions, classes, folders, and the whole."""
 
 from __future__ import annotations
 
 import ast
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.house.test_house import ROOT, own_files
+from tests.house.test_house import ROOT, own_files, sources
 
 LIMITS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["twill"]["limits"]
 KERNELS = tuple(ROOT / "traces" / folder for folder in ("kernels", "gallery"))
@@ -30,6 +30,36 @@ LONG_FACES = {
     "twill/studies/tune",
 }
 """Folders whose `__init__.py` is longer than a face all the same."""
+
+
+def lines(files: list[Path]) -> int:
+    return sum(len(file.read_text().splitlines()) for file in files)
+
+
+def own_tests() -> list[Path]:
+    data = ROOT / "tests" / "data"
+    return [file for file in sources("tests") if data not in file.parents]
+
+
+def words_of_the_docs() -> int:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    return sum(len(page.read_text().split()) for page in pages)
+
+
+WHOLE: dict[str, Callable[[], int]] = {
+    "lines-of-the-product": lambda: lines(own_files()),
+    "lines-of-the-tests": lambda: lines(own_tests()),
+    "words-of-the-docs": words_of_the_docs,
+}
+"""How much there is of everything; `tests/support/processor.py` adds up the seconds."""
+
+
+@pytest.mark.parametrize("what", WHOLE)
+def test_the_whole_stays_within_its_limit(what: str) -> None:
+    """A limit is lowered with what it counts; what raises one says why in its commit."""
+    found, most = WHOLE[what](), LIMITS[what]
+    assert found <= most, f"{what}: {found}, and {most} in pyproject.toml"
+    assert found > 0.95 * most, f"{what}: {found}, lower the {most} in pyproject.toml"
 
 
 def without_docstring(function: ast.FunctionDef) -> int:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import pytest
 
 import twill
+from tests.support.solved import solved_once
 from twill.artifacts.loop import Loop
 from twill.artifacts.program import Arrive, Await, Issue, Program, Wait
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
 from twill.frontends import load_loop
 from twill.lower.prepare import cut_rounds, light_rounds, prepared
-from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 
 
 @pytest.fixture(scope="module")
 def attention() -> Schedule:
     machine = twill.Machine.named("hopper_h100")
-    return static_schedule(load_loop("fa_fwd_hopper"), machine, options=Options(effort=0.5))
+    return solved_once(load_loop("fa_fwd_hopper"), machine, effort=0.5)
 
 
 def flying_at_the_edge(program: Program, loop: Loop) -> list[str]:

@@ -13,7 +13,7 @@ from tests.oracle.loops import FEATURES
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.search.scheduler import schedule as solve
 
-FEW = 10
+FEW = 6
 CHUNKS, CHUNK = 50, 100
 LEAST_DECIDED = 0.9
 LEAST_WITH_A_FEATURE = 200 // CHUNKS
@@ -32,6 +32,7 @@ def test_a_few_loops_have_the_schedules_that_the_model_says() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "chunk", [pytest.param(0, marks=pytest.mark.sample), *range(1, CHUNKS)]
 )  # fmt: skip

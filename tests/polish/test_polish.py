@@ -20,6 +20,7 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import random_loop
+from tests.support.solved import solved_once
 from tests.support.synthetic import synthetic_loop
 from twill.base import deadline
 from twill.base.errors import Refusal
@@ -50,7 +51,7 @@ FEW = 32
 def layer_norm() -> twill.Schedule:
     """A loop whose static schedule books pipes that instructions of two groups could share."""
     loop, machine = LAYER_NORM
-    return static_schedule(twill.load_loop(loop), twill.Machine.named(machine))
+    return solved_once(twill.load_loop(loop), twill.Machine.named(machine))
 
 
 def of(schedule: twill.Schedule) -> tuple[Programs, int]:
@@ -168,7 +169,6 @@ def test_a_program_whose_contexts_are_in_step_is_estimated_exactly(
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_whichever_turn_is_left_out_no_barrier_is_two_phases_ahead(
     solved_once: Callable[..., twill.Schedule],
 ) -> None:
@@ -317,9 +317,9 @@ def test_a_large_loop_is_searched_again_from_the_best(
     monkeypatch.setattr(polishing, "anneal", noted)
     usual = replace(TUNING.efforts, usual=2)
     monkeypatch.setattr(polishing, "TUNING", replace(TUNING, efforts=usual))
-    polish(layer_norm, simulations=100)
+    polish(layer_norm, simulations=30)
     (_, few, found), (again, more, _) = searches
-    assert (few, few + more) == (100 * 2**0.75 // 7**0.75 - 25, 75)
+    assert (few, few + more) == (30 * 2**0.75 // 7**0.75 - 7, 23)
     assert again == sorted(found, key=lambda point: point.energy)[: TUNING.efforts.anew]
 
 
@@ -338,7 +338,6 @@ def _sent(what: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
     layer_norm: twill.Schedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,7 +386,6 @@ def test_a_limit_of_time_ends_in_the_best_program_until_then(
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> None:
     told: list[str] = []
 
@@ -417,7 +415,6 @@ def attention(solved_once: Callable[..., twill.Schedule]) -> twill.Schedule:
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_roles_are_those_of_experts(attention: twill.Schedule) -> None:
     programs, interval = of(attention)
     names = [o.name for o in programs.problem.operations]
@@ -453,6 +450,7 @@ def test_groups_further_apart_keep_values_in_more_slots(layer_norm: twill.Schedu
     assert slots[0] < slots[1]
 
 
+@pytest.mark.slow
 def test_rounds_that_a_recurrence_does_not_fit_into_are_refused(attention: twill.Schedule) -> None:
     programs, interval = of(attention)
     given = programs.candidate(interval, attention.start)
@@ -574,7 +572,6 @@ def test_the_static_model_cannot_be_polished_within_its_own_options(asked: tuple
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_a_large_loop_is_polished_from_the_loop_as_it_is_written(tmp_path: Path) -> None:
     file, made = tmp_path / "large.json", tmp_path / "made.json"
     synthetic_loop(48, 0, "hopper_h100").save(str(file))

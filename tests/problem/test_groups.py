@@ -362,6 +362,7 @@ def test_the_fewest_stages_and_groups_are_those_of_every_placing() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_fewest_stages_and_groups_of_many_loops() -> None:
     outcomes = [compare(seed) for seed in range(FEW, 700)]
     assert all(outcomes.count(kind) > 40 for kind in ("refused", "wide", "found"))

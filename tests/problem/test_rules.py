@@ -5,6 +5,7 @@ A solver that goes by a wrong rule gives schedules that the judge refuses: each 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, fields
 from typing import Any
@@ -131,8 +132,24 @@ BROKEN: dict[str, Callable[..., Any]] = {
     "pool": plenty,
 }
 """Every rule, and a wrong one that allows more."""
-LONG = ("turn", "widening")
-"""Those that the judge notices only in few of the loops."""
+FIRST = {
+    "streaming": 14,
+    "blocked_span": 8,
+    "one_unit": 10,
+    "chained": 10,
+    "blocking": 6,
+    "turn": 74,
+    "copy_reads": 3,
+    "takes_over": 3,
+    "widening": 155,
+    "working": 6,
+    "unread": 3,
+    "staged": 3,
+    "fetched_ahead": 9,
+    "release_seen": 24,
+    "blocks": 2,
+}
+"""The first question whose answer the judge refuses, where it is not the very first one."""
 
 
 def test_every_rule_is_broken_once() -> None:
@@ -151,13 +168,11 @@ def asked() -> Iterator[tuple[twill.Loop, Machine, Rules]]:
         yield *(random_loop if seed % 2 else small_random_loop)(seed), "issue"
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [pytest.param(r, marks=[pytest.mark.slow, pytest.mark.sample] * (r in LONG)) for r in BROKEN],
-)
+@pytest.mark.usefixtures("reports")
+@pytest.mark.parametrize("rule", BROKEN)
 def test_the_judge_notices_a_broken_rule(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, rule, BROKEN[rule])
-    for loop, machine, rules in asked():
+    for loop, machine, rules in itertools.islice(asked(), FIRST.get(rule, 0), None):
         try:
             solve(loop, machine, rules=rules)
         except DefectError:

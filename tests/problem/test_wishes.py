@@ -244,7 +244,6 @@ def test_refined_time_is_valid_and_no_faster_than_exact() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample
 def test_refined_attention_is_valid_and_no_faster_than_exact(
     attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
 ) -> None:

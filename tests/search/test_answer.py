@@ -142,8 +142,8 @@ def test_a_search_that_is_made_again_has_the_time_that_is_left() -> None:
 
 
 @pytest.fixture
-def early(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let every answer begin its last operation too early, and reports go to `tmp_path`."""
+def early(monkeypatch: pytest.MonkeyPatch, reports: Path) -> Path:
+    """Let every answer begin its last operation too early; return where the reports go."""
 
     def wrong(*given: object, **named: object) -> twill.Schedule:
         right = realize(*given, **named)  # type: ignore[arg-type]  # whatever was given
@@ -151,7 +151,7 @@ def early(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         return right.model_copy(update={"placements": (*right.placements[:-1], last)})
 
     monkeypatch.setattr(answer, "realize", wrong)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return reports
 
 
 @pytest.mark.usefixtures("early")

@@ -284,7 +284,7 @@ for name in loops:
 """Solves loops, and what polishing begins with, in a fast time or with one of the solvers late."""
 WAYS = ("fast", "cpsat", "yices", "addresses", "scip")
 TINY = ("paper_example", "gemm_geglu_hopper", "skipped_interval_issue")
-SAMPLE = (*TINY, "layer_norm_hopper", "attention_forward_hopper", "fa_fwd_hopper")
+SAMPLE = ("layer_norm_hopper",)
 
 
 def answers(way: str, loops: tuple[str, ...]) -> list[list[str]]:
@@ -315,6 +315,7 @@ def plainly() -> Callable[[str], list[str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "name",
@@ -327,10 +328,8 @@ def test_every_packaged_loop_is_the_same_bytes(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[pytest.mark.sample] if n in SAMPLE else []) for n in packaged_loops()],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", packaged_loops())
 def test_other_load_leaves_the_same_bytes(name: str, plainly: Callable[[str], list[str]]) -> None:
     busy = [sys.executable, "-c", "while True: pass"]
     others = [subprocess.Popen(busy) for _ in range(4)]

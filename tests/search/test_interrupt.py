@@ -40,7 +40,11 @@ def started(command: list[str], folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=mark)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=[pytest.mark.sample] * (c == "yices")) for c in CASES]
+)
 def test_an_interruption_ends_the_work(
     case: str, tmp_path: Path, attention_schedule: twill.Schedule, hard_loop: Path
 ) -> None:
@@ -74,6 +78,8 @@ def test_an_interruption_ends_the_work(
         assert twill.verify(twill.Schedule.load(folder / "out.json")).violations == ()
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 @pytest.mark.parametrize("more", [[], ["--memory", "4000"]], ids=["here", "memory"])
 def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path, more: list[str]) -> None:
     command = [*TWILL, "schedule", "fa_fwd_blackwell", "-m", "blackwell_b200", "--no-cache",
@@ -120,26 +126,25 @@ from twill.base.console import command, run_app
 class Interrupted:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(10)
+        time.sleep(200)
 
 @command
 def app():
     Interrupted()
-    time.sleep(10)
+    time.sleep(200)
 
 run_app(lambda standalone_mode: app())
 """
 
 
 def test_an_interruption_of_a_destructor_ends_the_work() -> None:
-    begun = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", IN_A_DESTRUCTOR], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", IN_A_DESTRUCTOR]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
     assert (done.returncode, done.stderr) == (130, "twill: interrupted\n")
-    assert time.perf_counter() - begun < 10
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="a signal at a parent's death is Linux's")
 @pytest.mark.parametrize(
     "words",

@@ -72,12 +72,14 @@ def test_checks_report_harmful_mistakes_in_attention(attention_schedule: Schedul
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [*packaged_schedules(), "gemm_pointers_hopper", "fa_fwd_hopper"])
 def test_checks_report_harmful_mistakes_in_packaged_programs(name: str) -> None:
     judged(program(name), runs=20, iterations=6)
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", ["layer_norm_hopper", "online_softmax_hopper", "block_scaled_gemm_blackwell"]
 )

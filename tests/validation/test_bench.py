@@ -156,6 +156,7 @@ def test_the_speedup_over_verbatim_is_measured() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_default_is_a_hundred_times_faster_once_verbatim_takes_ten_seconds() -> None:
     """Both drivers solve every level; verbatim is stopped when the ratio is reached (minutes)."""
     engines, ratio = ("difference", "verbatim"), 0.0

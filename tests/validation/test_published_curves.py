@@ -49,6 +49,7 @@ def test_blocks_that_share_an_sm_hide_their_beginnings_and_ends(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_every_curve_is_there() -> None:
     found = curves()
     assert len(found) == sum(s.heads is not None for s in every_series())

@@ -56,6 +56,7 @@ def test_both_argue_alike_for_random_loops() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_both_argue_alike_for_many_random_loops() -> None:
     for seed in range(60, 1500):
         loop, machine = (tight_loop if seed % 2 else random_loop)(seed // 2)

@@ -1,0 +1,83 @@
+"""The compiled engine, as the wheel has it, for tests: `python -m tests.support.engine` builds it.
+
+It lies in a folder that is named after its sources, apart from them, so that no change of a source
+is hidden by what was compiled before, and that nothing but tests and campaigns finds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.abc
+import importlib.machinery
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "twill.sim.engine"
+BUILD = ROOT / "build" / "engine"
+
+
+def folder() -> Path:
+    """Return where the engine lies that is compiled from the sources as they are."""
+    digest = hashlib.sha256(sys.version.encode())
+    for source in (ROOT / "setup.py", *sorted((ROOT / "sim" / "engine").glob("*.py"))):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return BUILD / digest.hexdigest()[:16]
+
+
+class Compiled(importlib.abc.MetaPathFinder):
+    """Finds the modules of the engine that are compiled, and what they share."""
+
+    def __init__(self, where: Path) -> None:
+        self.within = [str(where), str(where.joinpath(*PACKAGE.split(".")))]
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None,  # noqa: ARG002 - where the package lies
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the compiled module of a name, None for all others."""
+        if name.rpartition(".")[0] == PACKAGE or name.endswith("__mypyc"):
+            return importlib.machinery.PathFinder.find_spec(name, self.within, target)
+        return None
+
+
+def use() -> bool:
+    """Let this process import the compiled engine, if there is one of these sources."""
+    where = folder()
+    if where.is_dir():
+        sys.meta_path.insert(0, Compiled(where))
+    return where.is_dir()
+
+
+def build() -> str:
+    """Compile the engine unless it is there, and return what was done."""
+    where = folder()
+    if where.is_dir():
+        return f"{where.relative_to(ROOT)} is there"
+    if shutil.which("cc") is None:
+        return "there is no C compiler: tests use the engine in Python"
+    shutil.rmtree(BUILD, ignore_errors=True)
+    made = BUILD / "made"
+    command = (
+        "setup.py",
+        "-q",
+        "build_ext",
+        "--build-lib",
+        made,
+        "--build-temp",
+        BUILD / "objects",
+    )
+    subprocess.run((sys.executable, *command), cwd=ROOT, check=True)
+    shutil.rmtree(BUILD / "objects")
+    made.rename(where)
+    return f"compiled {where.relative_to(ROOT)}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(build() + "\n")
