@@ -60,7 +60,7 @@ TITLES = {
 }
 HEAD = f"""# The paper's evaluation
 
-`twill reproduce --markdown docs/results.md` makes this page and its figures: loops are read from
+`twill reproduce --markdown FILE` makes this page and its figures: loops are read from
 TTGIR, solved without any cache, verified and executed on the simulated SM when the command runs.
 One case takes `--case`, data are printed with `--json`:
 
@@ -74,8 +74,8 @@ run.
 Claims are of the paper's static model and its schedule; the joint one is what
 `twill schedule --model paper` returns. Where a claim is about what a schedule does, it is judged
 of the *polished program* too, which `twill schedule` returns: its times are those of a run on the
-simulated SM. Where Triton is installed, it says what [`twill emit --check`](compiled.md) finds in
-the kernels of attention.
+simulated SM. Where Triton is installed, it says what
+[`twill emit --check`](checks.md#compiled-kernels) finds in the kernels of attention.
 
 A claim is judged from the schedule itself. A *sub-tile* is what hangs together between first
 products (GEMMs that need no other GEMM of their iteration) and later ones. A product is *hoisted*
@@ -231,7 +231,7 @@ def _reasons(result: CaseResult) -> Iterator[str]:
         if not claim.passed:
             yield f"\n*{name}* does not hold. {claim.reason}"
         if claim.compiled:
-            yield f"\n*{name}*, to the [compiler](compiled.md). {claim.compiled}."
+            yield f"\n*{name}*, to the [compiler](checks.md#compiled-kernels). {claim.compiled}."
 
 
 def _published(result: CaseResult) -> Iterator[str]:

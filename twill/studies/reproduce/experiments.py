@@ -187,7 +187,7 @@ NOT_COMPARED = (
     "cuDNN (closed; only its TFLOP/s are published)",
     "Triton (the paper's bars exist as images only)",
     "FlashAttention-3 and -4 backward (no cycles or ablations are published)",
-    "sequence lengths (docs/published.md compares their curves)",
+    "sequence lengths (docs/results.md compares their curves)",
 )
 
 
@@ -205,5 +205,5 @@ def throughput(case: Case) -> None:
         f"({worst.what})",
         passed=not missed,
         reason=f"Missed: {'; '.join(missed)}. "
-        "docs/published.md takes each apart by switching one mechanism at a time.",
+        "docs/results.md takes each apart by switching one mechanism at a time.",
     )
