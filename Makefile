@@ -72,7 +72,7 @@ torch: $(VENV)/test
 
 # The tables of docs from traces/results, by the date, commit and machine of each figure.
 results: $(VENV)/test
-	$(BIN)/python -m tests.validation.results
+	$(BIN)/python -m tests.validation.tables
 
 # docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
 gallery: $(VENV)/test

@@ -24,7 +24,7 @@ from tests.support.small import (
     small_machine,
     tight_loop,
 )
-from tests.validation.results import read
+from tests.validation.tables import read
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Interleave, Issue

@@ -19,7 +19,7 @@ import twill
 from tests.support.commands import app_of, in_process
 from tests.support.pages import PAGES, ROOT, Reader, anchors, blocks, commands, links, said
 from tests.support.svg import shapes
-from tests.validation import results
+from tests.validation import tables
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli.main import app
 from twill.frontends import packaged_loops
@@ -286,13 +286,13 @@ def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
 
 def test_the_limits_quote_the_results() -> None:
     limits = (ROOT / "docs" / "limits.md").read_text()
-    passed = [row["pass"] for row in results.read("claims")]
-    matched = [row["within 10 %"] for row in results.read("published")]
+    passed = [row["pass"] for row in tables.read("claims")]
+    matched = [row["within 10 %"] for row in tables.read("published")]
     assert re.findall(r"^\| .*?(\d+ of \d+)", limits, re.MULTILINE) == [
         f"{passed.count('yes')} of {len(passed)}",
         f"{matched.count('matched')} of {len(matched)}",
     ]
-    excess = [float(row["error"].removesuffix(" %")) for row in results.read("promises")]
+    excess = [float(row["error"].removesuffix(" %")) for row in tables.read("promises")]
     missed = [x for x in excess if x > 2]
     assert f"by {min(missed):.0f} to {max(missed):.0f} %" in limits
 

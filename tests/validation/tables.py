@@ -5,7 +5,7 @@ marks a table by ``<!-- table: NAME -->`` and ``<!-- end -->``. Words behind the
 (``KEY=VALUE``, ``KEY!=VALUE``) and columns (``columns=A,B``). ``sum=A`` adds up the rows of each
 value of A, and ``counts=A`` counts their ``yes``. In these words ``+`` stands for a space.
 
-``python -m tests.validation.results`` writes all pages. ``... record NAME MACHINE < FILE.json``
+``python -m tests.validation.tables`` writes all pages. ``... record NAME MACHINE < FILE.json``
 makes a data file of a list of objects, as commands print it with ``--json``.
 """
 
