@@ -10,7 +10,7 @@ TORCH := 2.13.0
 # Tests start hundreds of processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test engine slow-sample nightly lint types wheel dumps gallery everything extras browser mutation clean
+.PHONY: demo test engine slow-sample nightly lint types wheel dumps gallery results everything extras browser mutation clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -87,6 +87,10 @@ dumps: $(VENV)/test
 torch: $(VENV)/test
 	$(BIN)/pip install --quiet torch==$(TORCH)
 	$(BIN)/python -m pytest -m torch
+
+# The tables of docs from traces/results, by the date, commit and machine of each figure.
+results: $(VENV)/test
+	$(BIN)/python -m tests.validation.tables
 
 # docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
 gallery: $(VENV)/test

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,7 +15,6 @@ import pytest
 import twill
 from tests.bounds.campaign import Campaign
 from tests.support.bounded import accepted, distances, random_program, varied
-from tests.support.pages import ROOT
 from tests.support.small import (
     crowded_loop,
     edge,
@@ -26,6 +24,7 @@ from tests.support.small import (
     small_machine,
     tight_loop,
 )
+from tests.validation.tables import read
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Interleave, Issue
@@ -453,9 +452,8 @@ def test_an_accumulator_takes_its_memory_all_the_time() -> None:
     assert not {"o0", "o1"} & tensor_memory.figures.keys()
 
 
-def test_the_page_has_the_bounds_of_all_packaged_loops() -> None:
-    page = (ROOT / "docs" / "bound.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \| (.*?) \|", page, re.MULTILINE)
+def test_the_data_has_the_bounds_of_all_packaged_loops() -> None:
+    rows = [(row["loop"], row["cycles"], row["reason"]) for row in read("bounds")]
     assert rows == [
         (name, f"{bound.cycles:.10g}", f"{bound.reason}: {', '.join(bound.of)}")
         for name in packaged_loops()

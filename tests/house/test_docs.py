@@ -19,6 +19,7 @@ import twill
 from tests.support.commands import app_of, in_process
 from tests.support.pages import PAGES, ROOT, Reader, anchors, blocks, commands, links, said
 from tests.support.svg import shapes
+from tests.validation import tables
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli.main import app
 from twill.frontends import packaged_loops
@@ -167,8 +168,7 @@ def test_a_reader_notices(wrong: str, folder: Path) -> None:
 def test_many_pages_do_something() -> None:
     """A reader that found no blocks would be content with every page."""
     active = {page.name for page in PAGES if any(map(commands, blocks(page, "sh")))}
-    passive = {"architecture.md", "bound.md", "builder.md", "design.md", "engine.md", "formats.md",
-               "limits.md", "model.md"}  # fmt: skip
+    passive = {"architecture.md", "bounds.md", "builder.md", "formats.md", "limits.md", "model.md"}
     assert active == {page.name for page in PAGES} - passive
 
 
@@ -194,14 +194,14 @@ def assert_known(words: list[str], command: Any) -> None:
 
 
 def test_the_paper_search_finds_what_its_page_says() -> None:
-    page = ROOT / "docs" / "paper_search.md"
+    page = ROOT / "docs" / "solver.md"
     table = re.findall(
         r"^\| `(\w+)` \| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (\w+) \|$",
         page.read_text(),
         re.MULTILINE,
     )
     rows = {(loop, search): figures for loop, search, *figures in table}
-    asked = [words for block in blocks(page, "sh") for words in commands(block)]
+    asked = [words for b in blocks(page, "sh") for words in commands(b) if "--search" in words]
     assert len(rows) == len(asked) == 4
     for words in asked:
         data = json.loads(in_process(*words, "--json").stdout)
@@ -279,13 +279,14 @@ def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
 
 
 def test_the_limits_quote_the_results() -> None:
-    limits, results, published = (
-        (ROOT / "docs" / f"{name}.md").read_text() for name in ("limits", "results", "published")
-    )
-    claims, figures = re.findall(r"^\| .*?(\d+ of \d+)", limits, re.MULTILINE)
-    assert f"{claims} claims hold" in results
-    assert f"{figures} matched" in results
-    excess = [float(x) for x in re.findall(r"^\| `.*\| \+([\d.]+) % \|", published, re.MULTILINE)]
+    limits = (ROOT / "docs" / "limits.md").read_text()
+    passed = [row["pass"] for row in tables.read("claims")]
+    matched = [row["within 10 %"] for row in tables.read("published")]
+    assert re.findall(r"^\| .*?(\d+ of \d+)", limits, re.MULTILINE) == [
+        f"{passed.count('yes')} of {len(passed)}",
+        f"{matched.count('matched')} of {len(matched)}",
+    ]
+    excess = [float(row["error"].removesuffix(" %")) for row in tables.read("promises")]
     missed = [x for x in excess if x > 2]
     assert f"by {min(missed):.0f} to {max(missed):.0f} %" in limits
 

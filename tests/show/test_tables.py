@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -183,17 +182,6 @@ def test_a_paragraph_keeps_its_indent(capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert all(line.startswith("  word") and len(line) <= 80 for line in lines)
-
-
-def test_the_docs_name_rows_as_the_bench_does() -> None:
-    text = (ROOT / "docs" / "engine.md").read_text()
-    rows = re.findall(r"^\| `([^`]+)` \| \d+ \|", text, re.MULTILINE)
-    crowds = [name for name in rows if name.startswith("crowd")]
-    assert crowds
-    assert crowds == [crowd(int(name.split()[-1])).name for name in crowds]
-    loops = [name for name in rows if name not in crowds]
-    assert loops
-    assert {*loops} <= {*packaged_loops()}
 
 
 @pytest.mark.usefixtures("narrow")

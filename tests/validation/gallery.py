@@ -55,7 +55,7 @@ twill emit grouped.json -o grouped_kernel.py
 twill run-kernel grouped_kernel.py --emulate --no-victims
 ```
 
-The *bound* is what [no program of the loop is below](bound.md); the *interval* is what the
+The *bound* is what [no program of the loop is below](bounds.md); the *interval* is what the
 simulated SM takes for an iteration, over 200 of them, of the fastest program that quick effort
 finds. Both are cycles. Every schedule is verified. Every kernel is emulated: executed on NumPy for
 the trip counts that are named, and compared with the kernel as it was written in float64; the

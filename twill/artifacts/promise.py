@@ -38,7 +38,7 @@ class ProgramBound(Part):
     cycles : float
         The bound.
     reason : str
-        Which argument gives it, see docs/bound.md.
+        Which argument gives it, see docs/bounds.md.
     of : tuple of str
         What it is about: a unit, or the operations of a recurrence.
     """

@@ -1,6 +1,6 @@
 """Lower bounds on the interval of every program of a loop on the simulated SM.
 
-docs/bound.md says why each holds, and on which rules of the simulator it rests. Nothing here knows
+docs/bounds.md says why each holds, and on which rules of the simulator it rests. Nothing here knows
 of orders or waits: operations go to any groups, and nobody waits for more than data.
 """
 

@@ -1,6 +1,6 @@
 """What the operations of a loop take of the units and issue slots of the simulated SM.
 
-It is stated here as docs/bound.md does, without the simulator's code.
+It is stated here as docs/bounds.md does, without the simulator's code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each reason for a bound gives for a loop on a machine: docs/bound.md.
+"""What each reason for a bound gives for a loop on a machine: docs/bounds.md.
 
 Times are of the starts of operations, as on the page.
 """

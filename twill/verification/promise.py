@@ -1,4 +1,4 @@
-"""What no program is below on the simulated SM, argued anew: docs/bound.md.
+"""What no program is below on the simulated SM, argued anew: docs/bounds.md.
 
 A bound names its reason; what that reason gives is computed from loop and machine alone.
 """

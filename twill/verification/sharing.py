@@ -1,4 +1,4 @@
-"""Registers of groups, whichever operations share them: docs/bound.md."""
+"""Registers of groups, whichever operations share them: docs/bounds.md."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def blackwell_forward(case: Case) -> None:
         joint,
         ".0%",
         "Groups that share pipes and wait for each other do not keep the scheduled order of "
-        "short instructions (docs/published.md takes it apart). The schedule of the same "
+        "short instructions (docs/results.md takes it apart). The schedule of the same "
         f"interval with FlashAttention-4's assignment runs at {expert:g} cycles "
         f"({expert / promised - 1:+.0%}): the choice among optimal schedules decides.",
         polished=_kept(program, polished),
