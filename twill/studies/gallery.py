@@ -67,7 +67,7 @@ a GPU.
 {table}
 
 Each kernel has one tile a program, whose size is what the registers of one warp group allow.
-[Splitting](kernels.md#split) and [tuning](tune.md) look for better ones.
+[Splitting](kernels.md#split) and [tuning](studies.md#tuning) look for better ones.
 {kernels}
 ## What is refused
 
