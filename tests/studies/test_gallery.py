@@ -53,7 +53,7 @@ def test_a_kernel_goes_the_way_that_the_page_shows(packaged: Packaged) -> None:
 )
 def test_what_is_too_wide_is_refused_with_what_is_too_much(packaged: Packaged) -> None:
     found = way(packaged)
-    assert re.search("[0-9]+ (registers per thread|columns of tmem)", found.refusal)
+    assert re.search(r"[0-9]+\)? (registers per thread|columns of tmem)", found.refusal)
     assert found.refusal in PAGE.read_text()
     assert (found.interval, found.trips) == (None, ())
 
