@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 import twill
 from tests.support.mutate import app as mutate
 from tests.validation.published import Figure, print_figures
-from tests.validation.simulator_bench import crowd
 from twill.base.console import paragraph
 from twill.base.formats import count, cycles, number, yes
 from twill.base.tables import Column, Table

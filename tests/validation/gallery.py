@@ -43,10 +43,10 @@ ITERATIONS = 32  # of the run that is drawn
 PAGE = """\
 # Gallery
 
-Kernels that people write, each [from its Triton source](kernels.md) to a schedule, an interval on
-the simulated SM and [a Gluon kernel](emit.md) that was executed. `make gallery` makes this page and
-its pictures from the dumps in `traces/gallery/`; `make dumps` compares these with their sources.
-One kernel takes these steps:
+Eleven kernels, each [from Triton source](kernels.md) to a schedule, an interval on the simulated SM
+and [a Gluon kernel](kernels.md#emit). `make gallery` writes this page and its pictures from the
+dumps in `traces/gallery/`; `make dumps` compares the dumps with their sources. The steps for a
+kernel:
 
 ```sh
 twill schedule traces/gallery/gemm_grouped.sm90.mlir -m hopper_h100 --effort quick -o grouped.json
@@ -55,24 +55,24 @@ twill emit grouped.json -o grouped_kernel.py
 twill run-kernel grouped_kernel.py --emulate --no-victims
 ```
 
-The *bound* is what [no program of the loop is below](bounds.md); the *interval* is what the
-simulated SM takes for an iteration, over 200 of them, of the fastest program that quick effort
-finds. Both are cycles. Every schedule is verified. Every kernel is emulated: executed on NumPy for
-the trip counts that are named, and compared with the kernel as it was written in float64; the
-*error* is the largest, relative to the largest value of the output. [Some](gpu.md) have been run on
-a GPU.
+- *Bound*: cycles per iteration that [no program of the loop beats](bounds.md).
+- *Interval*: cycles per iteration of the fastest program that quick effort finds, simulated over
+  200 iterations. Every schedule is verified.
+- *Emulated*: executed on NumPy and compared with the source kernel in float64.
+- *Error*: the largest, relative to the largest value of the output.
 
-{emulated} of {every} are emitted and compute what they should.
+[An H200](gpu.md) has run some of the kernels.
+
+{emulated} of {every} are emitted and compute the right result.
 
 {table}
 
-Each kernel has one tile a program, whose size is what the registers of one warp group allow.
-[Splitting](kernels.md#split) and [tuning](tune.md) look for better ones.
+Each kernel has a tile per program, of a size that the registers of a warp group allow. Faster tiles
+come from [splitting](kernels.md#split) and [tuning](studies.md#tuning).
 {kernels}
-## What is refused
+## Refused kernels
 
-What has no schedule, or whose schedule no compiler keeps. With these tile sizes `twill schedule` or
-`twill emit` says so:
+`twill schedule` or `twill emit` refuses these tile sizes:
 
 {refused}
 """
@@ -85,6 +85,15 @@ COLUMNS = (
     Column("groups", form=count),
     Column("emulated", form=str),
 )
+DETAILS = (
+    Column("GPU"),
+    Column("tile"),
+    Column("bound by"),
+    Column("warp groups"),
+    Column("emulated for"),
+    Column("error"),
+)
+REFUSED = (Column("kernel"), Column("GPU"), Column("tile"), Column("reason"))
 
 
 @dataclass(frozen=True)
@@ -192,7 +201,7 @@ def page(ways: Sequence[Way]) -> str:
         every=len(shown),
         table=Table(COLUMNS, [_row(w) for w in shown]).markdown().rstrip("\n"),
         kernels="".join(_sections(shown)),
-        refused="\n".join(f"- {_named(w)}: {w.refusal}" for w in ways if w.refusal),
+        refused=Table(REFUSED, [_refused(w) for w in ways if w.refusal]).markdown().rstrip("\n"),
     )
 
 
@@ -212,28 +221,24 @@ def _sections(ways: Sequence[Way]) -> Iterator[str]:
         source = f"traces/gallery/{kernel}.py"
         said = ast.get_docstring(ast.parse((HERE.parent / source).read_text())) or ""
         yield f"\n## {kernel}\n\n{said}\n\n[`{source}`](../{source})\n\n"
-        yield "".join(f"- {words(w)}\n" for w in ways if w.packaged.kernel == kernel)
+        yield Table(DETAILS, [details(w) for w in ways if w.packaged.kernel == kernel]).markdown()
         yield f"\n![{kernel}: two iterations of the steady state](gallery/{kernel}.svg)\n"
 
 
-def _named(found: Way) -> str:
-    tiles = ", ".join(f"{name} = {value}" for name, value in found.packaged.constants.items())
-    return f"`{found.packaged.kernel}` on `{found.machine}`, {tiles}"
+def _tile(found: Way) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in found.packaged.constants.items())
 
 
-def words(found: Way) -> str:
-    """Return a line about a kernel on one machine."""
-    if found.bound is None or found.interval is None:
-        return f"{_named(found)}: refused, {found.refusal}"
-    reason = " ".join((found.bound.reason, *found.bound.of))
-    text = (
-        f"{_named(found)}: bound {cycles(found.bound.cycles)} ({reason}), interval "
-        f"{cycles(found.interval)}; {', '.join(found.groups)}; "
-    )
-    if not found.trips:
-        return f"{text}refused, {found.refusal}"
-    trips = ", ".join(map(str, found.trips))
-    return f"{text}emulated for {trips} iterations, error {found.error:.1e}"
+def _refused(found: Way) -> list[object]:
+    return [found.packaged.kernel, found.machine, _tile(found), found.refusal]
+
+
+def details(found: Way) -> list[object]:
+    """Return the row about a kernel on one machine."""
+    bound = found.bound and " ".join((found.bound.reason, *found.bound.of))
+    trips = ", ".join(map(str, found.trips)) or f"refused, {found.refusal}"
+    error = f"{found.error:.1e}" if found.trips else None
+    return [found.machine, _tile(found), bound, ", ".join(found.groups) or None, trips, error]
 
 
 def write(ways: Sequence[Way]) -> None:

@@ -1,4 +1,4 @@
-"""One matrix product for each expert of a mixture: C[rows of e] = A[rows of e] B[e].
+"""A matrix product for each expert of a mixture: C[rows of e] = A[rows of e] B[e].
 
 Tokens are sorted by expert and each expert's rows padded to whole tiles, so that a tile of rows has
 one expert, which a table names. The factors of all experts lie below each other.

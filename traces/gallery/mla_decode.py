@@ -1,6 +1,6 @@
 """Decoding with multi-head latent attention: all heads of a token share one latent cache.
 
-Keys are the latent vectors (D elements) beside rotary ones (R elements), values are the latent
+Keys are the latent vectors (D elements) and rotary ones (R elements), values are the latent
 vectors. Queries have been multiplied with the projection that absorbs the keys'. A program has M
 heads of one sequence.
 """
