@@ -13,7 +13,7 @@ from twill.emit.names import INDENT
 from twill.emit.source import SSAValue, Statement
 from twill.emit.values import Chunk, Values
 from twill.frontends.ttgir.reader import name_of
-from twill.show.iterations import Iteration
+from twill.lower.iterations import Iteration
 
 CHUNK = 32  # columns of tensor memory that pass through registers at a time
 SIGNALLED = ("load", "mma", "mma_scaled")  # kinds whose completion hardware signals by itself

@@ -13,7 +13,7 @@ from twill.emit.layouts import dtype
 from twill.emit.slots import Slots
 from twill.emit.source import SSAValue, loops
 from twill.frontends.ttgir.kinds import product_operands
-from twill.show.iterations import Iteration
+from twill.lower.iterations import Iteration
 
 
 class Kind(NamedTuple):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from twill.show.iterations import Iteration, not_negative
+from twill.lower.iterations import Iteration, not_negative
 
 COUNTER, TRIPS, DONE = "i", "iterations", "done"
 INDENT = "    "

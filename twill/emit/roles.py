@@ -28,8 +28,8 @@ from twill.emit.outside import has_room
 from twill.emit.source import SSAValue
 from twill.emit.values import Where
 from twill.frontends.ttgir.reader import name_of
-from twill.show.iterations import Iteration
-from twill.show.rounds import Pipelined, Place, Round, Step, pipelined
+from twill.lower.iterations import Iteration
+from twill.lower.rounds import Pipelined, Place, Round, Step, pipelined
 
 TRIAL_ROUNDS = 6  # after which what is in flight where repeats
 

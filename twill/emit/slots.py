@@ -12,7 +12,7 @@ from twill.emit.names import Names, names_beside, slot_and_parity
 from twill.emit.source import BlockArgument, Source, SSAValue, Statement
 from twill.frontends.ttgir.kinds import kind_of
 from twill.frontends.types import Layout
-from twill.show.iterations import Iteration
+from twill.lower.iterations import Iteration
 
 
 class Slots:

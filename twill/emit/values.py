@@ -16,8 +16,8 @@ from twill.emit.source import SSAValue, Statement
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integer, integers, name_of
-from twill.show.iterations import Iteration
-from twill.show.rounds import Place, Places
+from twill.lower.iterations import Iteration
+from twill.lower.rounds import Place, Places
 
 
 @dataclass

@@ -18,7 +18,7 @@ from twill.emit.source import BlockArgument, SSAValue, Statement, loops
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS, product_operands
 from twill.frontends.ttgir.reader import integers, name_of, string
-from twill.show.iterations import Iteration
+from twill.lower.iterations import Iteration
 
 FIRST = Iteration("", 0)
 DONE_BEFORE = "before_done"  # barrier for transfers and products that are waited for at once
