@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from twill.emit.dress import Text, helpers, joined
-from twill.emit.dress.torch import Torch
+from twill.emit.expressions import helpers
+from twill.emit.expressions.texts import Text, joined
+from twill.emit.expressions.torch import Torch
 from twill.emit.layouts import TORCH, dtype
 from twill.emit.names import INDENT, LINE
 from twill.emit.source import SSAValue

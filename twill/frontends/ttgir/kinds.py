@@ -120,6 +120,8 @@ VIEWS = MUTABLE_VIEWS | {
     "ttng.tensormap_create",
 }
 ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
+DESCRIPTOR_STORES = ("tt.descriptor_store", "tt.descriptor_reduce")  # by TMA, from shared memory
+POINTER_STORES = ("tt.store", "tt.atomic_rmw")
 PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")  # products that read and write buffers
 # Which operand is the buffer that an operation writes into.
 WRITES = dict.fromkeys(PRODUCTS, 2) | {
