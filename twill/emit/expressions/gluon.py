@@ -5,7 +5,7 @@ from __future__ import annotations
 from twill.base.errors import RefusedError
 from twill.emit.attributes import refused
 from twill.emit.expressions import integers
-from twill.emit.expressions.language import SHARED, Language, Template
+from twill.emit.expressions.language import SHARED, Language, Template, calls
 from twill.emit.expressions.scans import combination, is_reverse, used_result
 from twill.emit.expressions.texts import Text, number_text
 from twill.emit.layouts import Layouts, dtype
@@ -22,12 +22,9 @@ def _arith_constant(gluon: Gluon, statement: Statement, _operands: list[Text]) -
     return gluon.filled(statement, number) if kind.shape else Text(number)
 
 
-def _tt_get_program_id(gluon: Gluon, statement: Statement, _operands: list[Text]) -> Text:
-    return gluon.call("program_id", str(integer(statement, "axis") or 0))
-
-
-def _tt_get_num_programs(gluon: Gluon, statement: Statement, _operands: list[Text]) -> Text:
-    return gluon.call("num_programs", str(integer(statement, "axis") or 0))
+def _of_axis(function: str) -> Template:
+    """Return the template of a call for an axis of the grid."""
+    return lambda gluon, grid, _: gluon.call(function, str(integer(grid, "axis") or 0))
 
 
 def _tt_make_range(gluon: Gluon, statement: Statement, _operands: list[Text]) -> Text:
@@ -63,22 +60,6 @@ def _tt_reduce(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text
     return gluon.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
 
 
-def _tt_mulhiui(gluon: Gluon, _statement: Statement, operands: list[Text]) -> Text:
-    return gluon.call("umulhi", *(o.text for o in operands))
-
-
-def _tt_precise_divf(gluon: Gluon, _statement: Statement, operands: list[Text]) -> Text:
-    return gluon.call("div_rn", *(o.text for o in operands))
-
-
-def _tt_approx_divf(gluon: Gluon, _statement: Statement, operands: list[Text]) -> Text:
-    return gluon.call("fdiv", *(o.text for o in operands), "approx=True")
-
-
-def _tt_precise_sqrt(gluon: Gluon, _statement: Statement, operands: list[Text]) -> Text:
-    return gluon.call("sqrt_rn", operands[0].text)
-
-
 def _tt_scan(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
     names, returned = combination(gluon, statement)
     name = f"scan_step{len(gluon.functions) or ''}"
@@ -99,17 +80,17 @@ def _tt_scan(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
 TEMPLATES: dict[str, Template] = {
     **SHARED,
     "arith.constant": _arith_constant,
-    "tt.get_program_id": _tt_get_program_id,
-    "tt.get_num_programs": _tt_get_num_programs,
+    "tt.get_program_id": _of_axis("program_id"),
+    "tt.get_num_programs": _of_axis("num_programs"),
     "tt.make_range": _tt_make_range,
     "tt.trans": _tt_trans,
     "ttg.convert_layout": _ttg_convert_layout,
     "tt.broadcast": _tt_broadcast,
     "tt.reduce": _tt_reduce,
-    "tt.mulhiui": _tt_mulhiui,
-    "tt.precise_divf": _tt_precise_divf,
-    "tt.approx_divf": _tt_approx_divf,
-    "tt.precise_sqrt": _tt_precise_sqrt,
+    "tt.mulhiui": calls("umulhi"),
+    "tt.precise_divf": calls("div_rn"),
+    "tt.approx_divf": calls("fdiv", "approx=True"),
+    "tt.precise_sqrt": calls("sqrt_rn"),
     "tt.scan": _tt_scan,
 }
 

@@ -123,6 +123,15 @@ class Language:
         return self.call(which, *(o.text for o in operands))
 
 
+def calls(function: str, *more: str) -> Template:
+    """Return the template of a call of the language's module, with further arguments."""
+    return lambda language, _, operands: language.call(function, *(o.text for o in operands), *more)
+
+
+def _first(_language: Language, _statement: Statement, operands: list[Text]) -> Text:
+    return operands[0]
+
+
 def _math_fma(_language: Language, _statement: Statement, operands: list[Text]) -> Text:
     a, b, c = operands
     return joined(joined(a, "*", b), "+", c)
@@ -147,10 +156,6 @@ def _arith_cmpf(_language: Language, statement: Statement, operands: list[Text])
     return _compared(statement, operands, COMPARE_FLOATS)
 
 
-def _arith_select(language: Language, _statement: Statement, operands: list[Text]) -> Text:
-    return language.call("where", *(o.text for o in operands))
-
-
 def _tt_expand_dims(language: Language, statement: Statement, operands: list[Text]) -> Text:
     rank = len(language.source.type_of(statement.results[0]).shape)
     places = [":"] * rank
@@ -158,26 +163,14 @@ def _tt_expand_dims(language: Language, statement: Statement, operands: list[Tex
     return Text(f"{operands[0]}[{', '.join(places)}]")
 
 
-def _tt_broadcast(_language: Language, _statement: Statement, operands: list[Text]) -> Text:
-    return operands[0]
-
-
-def _tt_splat(_language: Language, _statement: Statement, operands: list[Text]) -> Text:
-    return operands[0]
-
-
-def _extreme(language: Language, statement: Statement, operands: list[Text]) -> Text:
-    return language.extreme(statement, operands)
-
-
 SHARED: dict[str, Template] = {
-    **dict.fromkeys((*LARGER, *SMALLER), _extreme),
+    **dict.fromkeys((*LARGER, *SMALLER), lambda language, *given: language.extreme(*given)),
     "math.fma": _math_fma,
     "arith.negf": _arith_negf,
     "arith.cmpi": _arith_cmpi,
     "arith.cmpf": _arith_cmpf,
-    "arith.select": _arith_select,
+    "arith.select": calls("where"),
     "tt.expand_dims": _tt_expand_dims,
-    "tt.broadcast": _tt_broadcast,
-    "tt.splat": _tt_splat,
+    "tt.broadcast": _first,
+    "tt.splat": _first,
 }
