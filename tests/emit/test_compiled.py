@@ -12,7 +12,10 @@ from typer.testing import CliRunner
 from twill.artifacts.program import Await, Get, Issue, Wait
 from twill.cli.main import app
 from twill.emit.outside import has_room
-from twill.emit.roles import Role
+from twill.emit.partitions.exchanges import got
+from twill.emit.partitions.partition import in_order
+from twill.emit.printer import lines_of
+from twill.lower.iterations import Iteration
 
 DV, S, STORED = Issue(operation="dv"), Issue(operation="s"), Await(operation="stored")
 TAKEN = Wait(barrier="dv.taken")
@@ -32,31 +35,38 @@ TAKEN = Wait(barrier="dv.taken")
 def test_a_store_is_awaited_before_the_products_of_registers_that_are_issued_before(
     instructions: tuple[Any, ...], order: list[int]
 ) -> None:
-    role: Any = Role.__new__(Role)
     kinds = {"dv": "mma", "s": "mma", "stored": "store"}
-    role.operations = {name: SimpleNamespace(kind=kind) for name, kind in kinds.items()}
-    role.memories = SimpleNamespace(in_registers=lambda name: name == "dv")
-    steps = [SimpleNamespace(instruction=instruction) for instruction in instructions]
-    assert [place for place, _ in role._in_order(SimpleNamespace(steps=steps))] == order
+    slots: Any = SimpleNamespace(
+        operations={name: SimpleNamespace(kind=kind) for name, kind in kinds.items()},
+        in_registers=lambda name: name == "dv",
+    )
+    of: Any = SimpleNamespace(
+        steps=[SimpleNamespace(instruction=instruction) for instruction in instructions]
+    )
+    assert [place for place, _ in in_order(slots, of)] == order
 
 
 def test_what_is_only_converted_is_read_in_the_layout_that_is_wanted() -> None:
-    role: Any = Role.__new__(Role)
     kinds = {"turned": "convert_layout", "difference": "sub"}
-    role.operations = {name: SimpleNamespace(kind=kind) for name, kind in kinds.items()}
-    role.gluon, role.names, role.where = None, str, SimpleNamespace(round=None)
-    role.places = SimpleNamespace(
-        copy=lambda value, reader, _: SimpleNamespace(text=lambda *_: f"{value}_for_{reader}")
+    values: Any = SimpleNamespace(
+        operations={name: SimpleNamespace(kind=kind) for name, kind in kinds.items()},
+        gluon=None,
+        names=str,
+        where=SimpleNamespace(round=None),
+        places=SimpleNamespace(
+            copy=lambda value, reader, _: SimpleNamespace(text=lambda *_: f"{value}_for_{reader}")
+        ),
+        slots=SimpleNamespace(
+            is_number=lambda _: False,
+            is_flag=lambda _: False,
+            register_layout=lambda name, _: f"LAYOUT_OF_{name}",
+            staged={"row": "row"},
+            slot=lambda staged, _: f"{staged}_staging",
+        ),
     )
-    role.memories = SimpleNamespace(
-        is_number=lambda _: False,
-        is_flag=lambda _: False,
-        register_layout=lambda name, _: f"LAYOUT_OF_{name}",
-        staging=lambda value: value,
-        slot=lambda staging, _: f"{staging}_staging",
-    )
-    read = [role._gotten(Get(value="row", reader=reader), None) for reader in kinds]
-    assert read == [
+    at = Iteration("i", 0)
+    read = [got(values, Get(value="row", reader=reader), at) for reader in kinds]
+    assert lines_of(read) == [
         "row_for_turned = row_staging.load(LAYOUT_OF_turned)",
         "row_for_difference = row_staging.load(LAYOUT_OF_row)",
     ]

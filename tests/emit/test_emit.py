@@ -20,7 +20,7 @@ from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
 from twill.emit import emitted
-from twill.emit.allocations import Allocations, swizzle
+from twill.emit.memory.allocations import Allocations, swizzle
 from twill.frontends import load_loop, packaged_loops
 from twill.lower import baselines
 from twill.lower.prepare import prepared
@@ -247,7 +247,7 @@ def test_loops_before_lie_in_slots_even_where_not_all_has_room(
     """A loop before leaves tiles, which no schedule knows of; rings share bytes with nobody."""
     schedule = solved("attention_forward_diagonal_hopper")
     monkeypatch.setattr(Allocations, "available", property(lambda self: self.bytes_apart() - 1))
-    monkeypatch.setattr("twill.emit.after._check_room", lambda *_: None)
+    monkeypatch.setattr("twill.emit.epilogue.buffers._check_room", lambda *_: None)
     text = emitted(schedule)
     assert "before_done" in text
     assert "before_smem" not in text
@@ -322,7 +322,7 @@ def test_a_kernel_that_stores_nothing_after_its_loop_has_no_stores_to_split(
 ) -> None:
     """Without room for its buffers side by side it is looked for a smaller part soon."""
     monkeypatch.setattr(Allocations, "available", 0)
-    monkeypatch.setattr("twill.emit.after._check_room", lambda *_: None)
+    monkeypatch.setattr("twill.emit.epilogue.buffers._check_room", lambda *_: None)
     assert "allocate_shared_memory" in emitted(solved("linear_attention_hopper"))
 
 

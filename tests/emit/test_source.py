@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.pages import ROOT
-from twill.emit.dress import Gluon, Text
+from twill.emit.expressions.gluon import Gluon
+from twill.emit.expressions.texts import Text
 from twill.emit.layouts import Layouts
 from twill.emit.source import Source, loops
 from twill.frontends import load_loop

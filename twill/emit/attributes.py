@@ -133,7 +133,7 @@ def _check_effect(statement: Statement) -> None:
         raise refused(statement, "it has an effect before the loop")
 
 
-def access_options(statement: Statement) -> str:
+def access_options(statement: Statement) -> tuple[str, ...]:
     """Return the arguments by which a load or store through pointers says how caches treat it.
 
     Raises
@@ -151,12 +151,11 @@ def access_options(statement: Statement) -> str:
     else:
         cache, evict = _numbered(statement, "cache", CACHE), _numbered(statement, "evict", EVICT)
     volatile = str(attribute(statement, "isVolatile")) == "true"
-    options = (
+    return (
         *((f'cache_modifier="{cache}"',) if cache else ()),
         *((f'eviction_policy="{evict}"',) if evict else ()),
         *(("volatile=True",) if volatile else ()),
     )
-    return "".join(f", {option}" for option in options)
 
 
 def _numbered(statement: Statement, key: str, values: Mapping[int, str | None]) -> str | None:

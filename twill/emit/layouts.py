@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from twill.base.errors import RefusedError
+from twill.emit.tree import Assignment
 from twill.frontends.types import Layout, parse_layout
 
 DTYPES = {
@@ -74,9 +75,9 @@ class Layouts:
         layout = parse_layout(found[1])
         return self._named(layout.name, _memory_text(layout))
 
-    def lines(self) -> list[str]:
+    def definitions(self) -> list[Assignment]:
         """Return the definitions."""
-        return [f"{name} = gl.constexpr({text})" for text, name in self.names.items()]
+        return [Assignment(name, f"gl.constexpr({text})") for text, name in self.names.items()]
 
     def _named(self, kind: str, text: str) -> str:
         base = {"nvidia_mma": "MMA", "nvmma_shared": "SHARED"}.get(kind, kind.upper())

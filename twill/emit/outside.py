@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import RefusedError
-from twill.emit.dress import Gluon, Text, accesses
-from twill.emit.memory import Memories
+from twill.emit import statements
+from twill.emit.expressions.gluon import Gluon
+from twill.emit.expressions.texts import Text
+from twill.emit.memory.memories import Memories
 from twill.emit.source import SSAValue
+from twill.emit.tree import Assignment, Node
 from twill.frontends.ttgir.reader import name_of
 
 ROOM = 32  # registers beyond values from which on addresses are made before the loop
@@ -31,7 +34,7 @@ def has_room(schedule: Schedule, group: Group) -> bool:
 
 
 class Outside:
-    """Texts of values from before the loop; `lines` are what computes those with a name.
+    """Texts of values from before the loop; `nodes` are what computes those with a name.
 
     `begun`: whether the loops before it are over.
     """
@@ -39,7 +42,7 @@ class Outside:
     def __init__(self, memories: Memories, gluon: Gluon, *, begun: bool = False) -> None:
         self.begun = begun
         self.memories, self.gluon, self.source = memories, gluon, memories.source
-        self.lines: list[str] = []
+        self.nodes: list[Node] = []
         self._known: dict[SSAValue, Text] = {}
 
     def value(self, value: SSAValue) -> Text:
@@ -51,13 +54,14 @@ class Outside:
     def _computed(self, value: SSAValue) -> Text:
         statement = self.source.statement(value)
         if statement is None:
-            return Text(self.memories.argument(value))
+            name = self.memories.slots.argument(value)
+            return Text(name, is_variable=name in (p.name for p in self.memories.parameters))
         name = name_of(statement)
         if name == "scf.for" and self.begun and self.source.type_of(value).kind == "tensor":
-            variable = self.memories.local(self.source.hint(value) or "begun", value)
-            buffer, layout = self.memories.begun(value), self.gluon.layout(value)
-            self.lines.append(f"{variable} = {buffer}.load({layout})")
-            return Text(variable)
+            variable = self.memories.before.local(self.source.hint(value) or "begun", value)
+            buffer, layout = self.memories.allocations.begun(value), self.gluon.layout(value)
+            self.nodes.append(statements.read(variable, buffer, layout))
+            return Text(variable, is_variable=True)
         if name == "scf.for":
             raise RefusedError("a value of another loop is read; it has no template for kernels")
         if name == "tt.descriptor_load":
@@ -66,12 +70,12 @@ class Outside:
         operands = [self.value(o) for o in statement.operands]
         hint = self.source.hint(value)
         if name == "tt.load":
-            text, hint = Text(accesses.loaded(statement, operands)), hint or "loaded"
+            text, hint = Text(statements.loaded(statement, operands)), hint or "loaded"
         else:
             text = self.gluon.expression(statement, operands)
         alone = len(list(value.uses)) == 1 and name != "tt.load"
         if name in TRIVIAL or hint is None or alone:
             return text
-        variable = self.memories.local(hint, value)
-        self.lines.append(f"{variable} = {text.text}")
-        return Text(variable)
+        variable = self.memories.before.local(hint, value)
+        self.nodes.append(Assignment(variable, text.text))
+        return Text(variable, is_variable=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from twill.base.errors import RefusedError
-from twill.emit.dress import PLUS, Text, joined
-from twill.emit.dress.atomics import update_of
-from twill.emit.dress.scans import used_result
-from twill.emit.dress.torch import Torch
-from twill.emit.names import INDENT, Names
-from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement
+from twill.emit.expressions.atomics import update_of
+from twill.emit.expressions.scans import used_result
+from twill.emit.expressions.texts import PLUS, Text, joined
+from twill.emit.expressions.torch import Torch
+from twill.emit.names import Names
+from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, tile_of
+from twill.emit.tree import Assignment, Call, Loop, Node
 from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import PRODUCTS, VIEWS, product_operands
@@ -69,18 +70,21 @@ class Operands:
             return Text(name)
         raise RefusedError(f"a value of type {value.type} has no template for the reference")
 
-    def _text(self, value: SSAValue) -> str:
+    def text(self, value: SSAValue) -> str:
+        """Return a value as text."""
         return self.value(value).text
 
-    def _at(self, coordinates: list[SSAValue]) -> str:
-        return f"[{', '.join(self._text(c) for c in coordinates)}]"
+    def at(self, coordinates: list[SSAValue]) -> str:
+        """Return where a tile begins."""
+        return f"[{', '.join(self.text(c) for c in coordinates)}]"
 
-    def _output(self, value: SSAValue) -> str:
-        argument = self._root(value)
+    def output(self, value: SSAValue) -> str:
+        """Return the argument that a pointer comes from, which is written."""
+        argument = self.root(value)
         self.outputs[argument] = None
         return argument
 
-    def _root(self, pointer: SSAValue) -> str:
+    def root(self, pointer: SSAValue) -> str:
         """Return the kernel's argument that an address comes from."""
         while True:
             pointer = root_of(pointer, VIEWS | {"ttg.convert_layout"})
@@ -92,7 +96,8 @@ class Operands:
                 continue
             raise RefusedError("an address of a computed tensor has no template for the reference")
 
-    def _variable(self, value: SSAValue, otherwise: str) -> str:
+    def variable(self, value: SSAValue, otherwise: str) -> str:
+        """Return a fresh variable."""
         base = self.names(self.source.hint(value) or otherwise)
         name, count = base, 1
         while name in self.taken:
@@ -102,12 +107,13 @@ class Operands:
         return name
 
 
-class Reference(Operands):
+class Reference:
     """The body of the emitted function `reference`."""
 
     def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self._effects: dict[str, Callable[[Statement], list[str]]] = {
+        self.source, self.operands = source, Operands(source)
+        self.outputs = self.operands.outputs
+        self._effects: dict[str, Callable[[Statement], list[Node]]] = {
             "tt.return": nothing,
             "scf.yield": nothing,
             "scf.for": self._loop,
@@ -129,17 +135,14 @@ class Reference(Operands):
             "tt.addptr": self._address,
         }
 
-    def lines(self) -> list[str]:
+    def nodes(self) -> list[Node]:
         """Return the statements of one program of the grid."""
         return self._block(self.source.blocks[0])
 
-    def _block(self, block: Block) -> list[str]:
-        lines: list[str] = []
-        for statement in block.ops:
-            lines += self._statement(statement)
-        return lines
+    def _block(self, block: Block) -> list[Node]:
+        return [node for statement in block.ops for node in self._statement(statement)]
 
-    def _statement(self, statement: Statement) -> list[str]:
+    def _statement(self, statement: Statement) -> list[Node]:
         name = name_of(statement)
         if name in self._effects:
             return self._effects[name](statement)
@@ -147,44 +150,44 @@ class Reference(Operands):
             raise RefusedError(f"{name} has no template for the reference")
         return self._assigned(statement)
 
-    def _stored(self, statement: Statement) -> list[str]:
+    def _stored(self, statement: Statement) -> list[Node]:
         descriptor, value, *at = statement.operands
         call = "store" if name_of(statement) == "tt.descriptor_store" else "add"
         more = "[None]" * len(self._axes_of_one(at, value))
-        text = f"({self._text(value)}){more}" if more else self._text(value)
-        return [f"{self._output(descriptor)}.{call}({self._at(at)}, {text})"]
+        text = self.operands.text(value)
+        given = (self.operands.at(at), f"({text}){more}" if more else text)
+        return [Call(f"{self.operands.output(descriptor)}.{call}", given)]
 
     def _axes_of_one(self, at: Sequence[SSAValue], tile: SSAValue) -> tuple[int, ...]:
         """Return the first axes of a block that its tile leaves out."""
         return (1,) * (len(at) - len(self.source.type_of(tile).shape))
 
-    def _stored_at(self, statement: Statement) -> list[str]:
-        pointer, value, *mask = statement.operands
-        given = "".join(f", {self._text(m)}" for m in mask)
-        offsets = self._text(pointer)
-        return [f"{self._output(pointer)}.store_at({offsets}, {self._text(value)}{given})"]
+    def _stored_at(self, statement: Statement) -> list[Node]:
+        given = tuple(self.operands.text(o) for o in statement.operands)
+        return [Call(f"{self.operands.output(statement.operands[0])}.store_at", given)]
 
-    def _updated(self, statement: Statement) -> list[str]:
-        pointer, value, *mask = statement.operands
+    def _updated(self, statement: Statement) -> list[Node]:
         how = REDUCES[update_of(statement)]
-        offsets, given = self._text(pointer), "".join(f", {self._text(m)}" for m in mask)
-        call = f'update_at({offsets}, {self._text(value)}, "{how}"{given})'
-        return [f"{self._output(pointer)}.{call}"]
+        offsets, value, *mask = (self.operands.text(o) for o in statement.operands)
+        given = (offsets, value, f'"{how}"', *mask)
+        return [Call(f"{self.operands.output(statement.operands[0])}.update_at", given)]
 
-    def _allocated(self, statement: Statement) -> list[str]:
+    def _allocated(self, statement: Statement) -> list[Node]:
         """Name a buffer of tensor memory, or what it is filled with."""
         buffer = statement.results[0]
         filled = len(statement.operands) > 0
-        self.known[buffer] = (
-            self.value(statement.operands[0]) if filled else Text(self._variable(buffer, "buffer"))
+        self.operands.known[buffer] = (
+            self.operands.value(statement.operands[0])
+            if filled
+            else Text(self.operands.variable(buffer, "buffer"))
         )
         return []
 
-    def _filled(self, statement: Statement) -> list[str]:
-        tiles = [o for o in statement.operands if self.source.type_of(o).kind == "tensor"]
-        return [f"{self._text(statement.operands[0])} = {self._text(tiles[0])}"]
+    def _filled(self, statement: Statement) -> list[Node]:
+        value = self.operands.text(tile_of(self.source, statement))
+        return [Assignment(self.operands.text(statement.operands[0]), value)]
 
-    def _assigned(self, statement: Statement) -> list[str]:
+    def _assigned(self, statement: Statement) -> list[Node]:
         """Compute a value, in a statement of its own if it is used more than once."""
         text, name = self._made(statement), name_of(statement)
         result = statement.results[used_result(statement) if name == "tt.scan" else 0]
@@ -192,99 +195,103 @@ class Reference(Operands):
         once = len(uses) == 1 and uses[0].operation.parent is statement.parent
         short = once and len(text.text) < LONGEST and "load" not in name
         if short or name in (*INLINE, *INLINE_MEMORY):
-            self.known[result] = text
+            self.operands.known[result] = text
             return []
-        variable = self._variable(result, "value")
-        self.known[result] = Text(variable)
-        return [f"{variable} = {text.text}"]
+        variable = self.operands.variable(result, "value")
+        self.operands.known[result] = Text(variable)
+        return [Assignment(variable, text.text)]
 
     def _made(self, statement: Statement) -> Text:
         name = name_of(statement)
         if name in self._makers:
             return self._makers[name](statement)
-        return self.torch.expression(statement, [self.value(o) for o in statement.operands])
+        return self.operands.torch.expression(
+            statement, [self.operands.value(o) for o in statement.operands]
+        )
 
     def _loaded(self, statement: Statement) -> Text:
         descriptor, *at = statement.operands
         tile = statement.results[0]
         more = self._axes_of_one(at, tile)
         shape = (*more, *self.source.type_of(tile).shape)
-        load = f"{self._text(descriptor)}.load({self._at(at)}, {shape}, exact)"
-        return Text(load + "[0]" * len(more))
+        memory = self.operands.text(descriptor)
+        return Text(f"{memory}.load({self.operands.at(at)}, {shape}, exact)" + "[0]" * len(more))
 
     def _loaded_at(self, statement: Statement) -> Text:
-        operands = [self._text(o) for o in statement.operands]
+        operands = [self.operands.text(o) for o in statement.operands]
         counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
         keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
         given = ", ".join(k + o for k, o in zip(keys, operands, strict=True))
-        return Text(f"{self._root(statement.operands[0])}.load_at({given}, exact=exact)")
+        return Text(f"{self.operands.root(statement.operands[0])}.load_at({given}, exact=exact)")
 
     def _wgmma(self, statement: Statement) -> Text:
-        a, b, c = (self._text(o) for o in statement.operands[:3])
+        a, b, c = (self.operands.text(o) for o in statement.operands[:3])
         product = f"product({a}, {b}, exact)"
         if self.source.is_zero(statement.operands[2]):
             return Text(product)
         if len(statement.operands) > USE_C:
-            flag = self._text(statement.operands[USE_C])
+            flag = self.operands.text(statement.operands[USE_C])
             return Text(f"{product} + ({c} if {flag} else 0)", PLUS)
-        return joined(Text(product), "+", self.value(statement.operands[2]))
+        return joined(Text(product), "+", self.operands.value(statement.operands[2]))
 
     def _first(self, statement: Statement) -> Text:
-        return self.value(statement.operands[0])
+        return self.operands.value(statement.operands[0])
 
     def _address(self, statement: Statement) -> Text:
-        pointer, offset = (self.value(o) for o in statement.operands)
+        pointer, offset = (self.operands.value(o) for o in statement.operands)
         return offset if pointer.text == "0" else joined(pointer, "+", offset)
 
-    def _tcgen05(self, statement: Statement) -> list[str]:
+    def _tcgen05(self, statement: Statement) -> list[Node]:
         roles = product_operands(statement)
-        a, b, d = (self._text(statement.operands[roles[k] or 0]) for k in ("a", "b", "d"))
+        a, b, d = (self.operands.text(statement.operands[roles[k] or 0]) for k in ("a", "b", "d"))
         if name_of(statement) == PRODUCTS[1]:
             rows, columns = (
-                self._text(statement.operands[roles[k] or 0]) for k in ("a_scale", "b_scale")
+                self.operands.text(statement.operands[roles[k] or 0])
+                for k in ("a_scale", "b_scale")
             )
             a, b = f"scaled({a}, {rows}, exact)", f"scaled({b}.T, {columns}, exact).T"
         product = f"product({a}, {b}, exact)"
         use = roles["use_d"]
-        flag = "True" if use is None else self._text(statement.operands[use])
+        flag = "True" if use is None else self.operands.text(statement.operands[use])
         total = {"True": f"{product} + {d}", "False": product}.get(
             flag, f"{product} + ({d} if {flag} else 0)"
         )
-        return [f"{d} = {total}"]
+        return [Assignment(d, total)]
 
-    def _loop(self, loop: Statement) -> list[str]:
+    def _loop(self, loop: Statement) -> list[Node]:
         block = loop.regions[0].blocks[0]
         lower, upper, step, *initial = (loop.operands[k] for k in range(len(loop.operands)))
-        lines, carried = [], list(block.args)[1:]
+        nodes: list[Node] = []
+        carried = list(block.args)[1:]
         for argument, first in zip(carried, initial, strict=True):
             if is_token(argument):
                 continue
-            variable = self._variable(argument, "carried")
-            lines.append(f"{variable} = {self._text(first)}")
-            self.known[argument] = Text(variable)
-        counter = self._variable(block.args[0], "index")
-        self.known[block.args[0]] = Text(counter)
-        bounds = ", ".join(self._text(v) for v in (lower, upper, step))
+            variable = self.operands.variable(argument, "carried")
+            nodes.append(Assignment(variable, self.operands.text(first)))
+            self.operands.known[argument] = Text(variable)
+        counter = self.operands.variable(block.args[0], "index")
+        self.operands.known[block.args[0]] = Text(counter)
+        bounds = ", ".join(self.operands.text(v) for v in (lower, upper, step))
         body = self._block(block)
         *_, terminator = block.ops
         pairs = [
-            (self.known[argument].text, self._text(value))
+            (self.operands.known[argument].text, self.operands.text(value))
             for argument, value in zip(carried, terminator.operands, strict=True)
             if not is_token(argument)
         ]
         pairs = [(a, b) for a, b in pairs if a != b]
         if pairs:
             left, right = (", ".join(side) for side in zip(*pairs, strict=True))
-            body.append(f"{left} = {right}")
+            body.append(Assignment(left, right))
         for argument, result in zip(carried, loop.results, strict=True):
             if not is_token(argument):
-                self.known[result] = self.known[argument]
-        counted = [f"trips += len(range({bounds}))"] if loop is self.source.loop else []
-        head = f"for {counter} in range({bounds}):"
-        return [*lines, *counted, head, *(INDENT + line for line in body)]
+                self.operands.known[result] = self.operands.known[argument]
+        if loop is self.source.loop:
+            nodes.append(Assignment("trips", f"len(range({bounds}))", "+="))
+        return [*nodes, Loop(counter, f"range({bounds})", tuple(body))]
 
 
-def nothing(_: Statement) -> list[str]:
+def nothing(_: Statement) -> list[Node]:
     """Return no code, for what only ends a block."""
     return []
 

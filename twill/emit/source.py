@@ -14,6 +14,7 @@ from xdsl.ir import Operation as Statement
 
 from twill.artifacts.loop import Loop
 from twill.base.errors import RefusedError
+from twill.base.graphs import reached
 from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.reader import Dump, attribute, integer, name_of, string
 from twill.frontends.types import ELEMENTS, Type
@@ -173,16 +174,16 @@ class Source:
     def origins(self, values: Iterable[SSAValue]) -> set[str]:
         """Return the arguments, and ``program_id`` of an axis, that values are computed from."""
         found: set[str] = set()
-        pending = list(values)
-        while pending:
-            value = pending.pop()
+
+        def following(value: SSAValue) -> Iterable[SSAValue]:
             owner = self.statement(value)
-            if owner is None:
-                found.add(self.argument(value))
-            elif name_of(owner) == "tt.get_program_id":
-                found.add(f"program_id {integer(owner, 'axis') or 0}")
-            else:
-                pending += list(owner.operands)
+            if owner is not None and name_of(owner) != "tt.get_program_id":
+                return owner.operands
+            axis = integer(owner, "axis") or 0 if owner is not None else None
+            found.add(self.argument(value) if axis is None else f"program_id {axis}")
+            return ()
+
+        reached(values, following)
         return found
 
     @cached_property
@@ -218,6 +219,11 @@ def _around(statement: Statement) -> Iterator[Block]:
         if parent is None or name_of(parent) == "tt.func":
             return
         statement = parent
+
+
+def tile_of(source: Source, statement: Statement) -> SSAValue:
+    """Return the first tile in registers that a statement reads."""
+    return next(o for o in statement.operands if source.type_of(o).kind == "tensor")
 
 
 def loops(statements: list[Statement]) -> list[Statement]:

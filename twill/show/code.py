@@ -13,9 +13,9 @@ from twill.artifacts.program import Arrive, Await, Get, Interleave, Issue, Put, 
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import InputError
 from twill.base.formats import plural
+from twill.lower.iterations import Iteration, phase, ring, slot
+from twill.lower.rounds import Places, Round, Step, pipelined, reads
 from twill.show import unit_of_time
-from twill.show.iterations import Iteration, phase, ring, slot
-from twill.show.rounds import Places, Round, Step, pipelined, reads
 
 FUNCTIONS = {"mma": "gemm"}
 ZERO_KINDS = ("mma",)  # kinds whose results begin at zero; what others begin with is the kernel's

@@ -37,8 +37,8 @@ from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import InputError
 from twill.frontends.schedules import AS_JSON, VERSION
 from twill.frontends.types import ELEMENTS
+from twill.lower.rounds import reads
 from twill.show.code import check_programs
-from twill.show.rounds import reads
 
 NAME = re.compile(r"[A-Za-z_][\w.]*")
 # A value in registers; of another group's, the operation it was copied for and the distance.

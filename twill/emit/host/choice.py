@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from twill.emit.dress import LARGER, SMALLER
+from twill.emit.expressions.language import LARGER, SMALLER
 from twill.emit.host.candidates import Candidates, Value
 from twill.emit.host.sizes import Entries, Size
 from twill.emit.host.trial import STORES, Integers, Outcome, Trial, UnfitError, conflict

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
-from twill.emit.dress import Text, joined
-from twill.emit.dress.torch import Torch
+from twill.emit.expressions.texts import Text, joined
+from twill.emit.expressions.torch import Torch
 from twill.emit.host.choice import Choice
 from twill.emit.layouts import TORCH, dtype
 from twill.emit.names import INDENT, LINE

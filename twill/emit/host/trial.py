@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from twill.emit.dress import BINARY, CASTS, COMPARE_INTEGERS, LARGER, SMALLER
+from twill.emit.expressions.language import BINARY, CASTS, COMPARE_INTEGERS, LARGER, SMALLER
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, constant
 from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES
 from twill.frontends.ttgir.reader import integer, integers, name_of

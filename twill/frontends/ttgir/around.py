@@ -11,12 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.base.graphs import reached
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import VIEWS
+from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES, POINTER_STORES, VIEWS
 from twill.frontends.ttgir.reader import Dump, attribute, name_of
 from twill.frontends.types import Type
 
-STORES = ("tt.descriptor_store", "tt.descriptor_reduce")
-BY_POINTERS = ("tt.store", "tt.atomic_rmw")
 FEWEST_COLUMNS = 32
 """Columns of the smallest part of a tile of tensor memory that is stored by itself."""
 TileKind = tuple[tuple[int, ...], str]
@@ -38,7 +36,7 @@ def shared_bytes(dump: Dump, loop: Operation) -> int:
         (_kind(dump, inner.operands[1]), _from_registers(dump, inner, loop))
         for statement in statements[place + 1 :]
         for inner in statement.walk()
-        if name_of(inner) in STORES
+        if name_of(inner) in DESCRIPTOR_STORES
     )
     filled = Counter(_filled(dump, loop))
     total = 0
@@ -69,7 +67,7 @@ def exchanged_bytes(after: Iterable[Operation], type_of: Callable[[SSAValue], Ty
         The type of a value.
     """
     found = [0]
-    for store in (inner for s in after for inner in s.walk() if name_of(inner) in BY_POINTERS):
+    for store in (inner for s in after for inner in s.walk() if name_of(inner) in POINTER_STORES):
         made = store.operands[1].owner
         if isinstance(made, Operation) and name_of(made) == "ttg.convert_layout":
             kind = type_of(made.operands[0])

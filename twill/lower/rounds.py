@@ -29,7 +29,7 @@ from twill.artifacts.program import (
     singles,
 )
 from twill.artifacts.schedule import Schedule
-from twill.show.iterations import Iteration, ring
+from twill.lower.iterations import Iteration, ring
 
 MOST_ROTATING = 3  # slots in registers up to which each has a name
 NEXT = "_next"

@@ -10,10 +10,11 @@ BINDING = {"*": TIMES, "/": TIMES, "//": TIMES, "%": TIMES, "+": PLUS, "-": PLUS
 
 
 class Text(NamedTuple):
-    """An expression, and how strongly its last operator binds."""
+    """An expression, how strongly its last operator binds, and whether it is a variable."""
 
     text: str
     binding: int = CLOSED
+    is_variable: bool = False
 
     def __str__(self) -> str:
         """Return the expression as an operand of anything."""

@@ -8,16 +8,19 @@ from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.program import Get, singles
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import RefusedError
-from twill.emit.dress import CLOSED, LOOSE, PLUS, Gluon, Text, joined
-from twill.emit.memory import Memories
+from twill.emit.expressions.gluon import Gluon
+from twill.emit.expressions.texts import CLOSED, LOOSE, PLUS, Text, joined
+from twill.emit.memory.memories import Memories
 from twill.emit.names import number
 from twill.emit.outside import Outside
 from twill.emit.source import SSAValue, Statement
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integer, integers, name_of
-from twill.show.iterations import Iteration
-from twill.show.rounds import Place, Places
+from twill.lower.iterations import Iteration
+from twill.lower.rounds import Place, Places
+
+PART = "part"  # the variable of some columns of a tile
 
 
 @dataclass
@@ -31,7 +34,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some columns of a tile of tensor memory that are in registers as `part`, in a layout."""
+    """Some columns of a tile of tensor memory that are in registers as `PART`, in a layout."""
 
     whole: SSAValue
     layout: str
@@ -70,7 +73,8 @@ class Values:
     def __init__(self, memories: Memories, gluon: Gluon, group: Group) -> None:
         self.memories, self.gluon, self.group = memories, gluon, group
         self.schedule, self.source = memories.schedule, memories.source
-        self.names, self.operations = memories.names, memories.operations
+        self.slots, self.names = memories.slots, memories.slots.names
+        self.operations = memories.slots.operations
         self.places = Variables(self.schedule)
         self.outside = Outside(memories, gluon, begun=True)
         self.where = Where(Iteration("", 0), Iteration("", 0))
@@ -95,7 +99,7 @@ class Values:
 
     def _value(self, value: SSAValue, at: Iteration) -> Text:
         if self.chunk is not None and value is self.chunk.whole:
-            return Text("part")
+            return Text(PART)
         if not self.source.inside(value):
             return self._from_outside(value)
         if value is self.source.counter:
@@ -146,7 +150,7 @@ class Values:
         products (C7514).
         """
         made = [self.operations[name] for name in self.source.owners_of(value)]
-        product = any(o.kind == "mma" and self.memories.in_registers(o.name) for o in made)
+        product = any(o.kind == "mma" and self.slots.in_registers(o.name) for o in made)
         return joined(text, "+", Text("0.0")) if product else text
 
     def _counter(self, at: Iteration) -> Text:
@@ -192,7 +196,7 @@ class Values:
         assert operation is not None
         distance = self.where.iteration.offset - at.offset
         for d in self.reads(operation):
-            register = self.memories.in_registers(d.producer)
+            register = self.slots.in_registers(d.producer)
             if d.producer in owners and d.distance == distance and register:
                 text = self.places.read(d).text(at, self.where.round)
                 if "[" in text:
@@ -213,7 +217,7 @@ class Values:
             shape = self.source.type_of(value).shape
             return f"{self.factor(statement.operands[0])}.reshape({shape})"
         if not self.source.inside(value):
-            return self.memories.fixed(root_of(value, VIEWS))
+            return self.memories.before.fixed(root_of(value, VIEWS))
         return self._buffer(value)
 
     def _buffer(self, value: SSAValue) -> str:
@@ -224,11 +228,11 @@ class Values:
         for d in self.reads(operation):
             if d.producer in owners:
                 at = self.where.iteration.minus(d.distance)
-                if self.memories.in_tensor(d.producer):
-                    return self.memories.tensor(d.producer, at)
-                held = self.memories.held_or_none(d.producer)
+                if d.producer in self.slots.tensors:
+                    return self.slots.tensor(d.producer, at)
+                held = self.slots.held.get(d.producer)
                 if held is not None:
-                    return self.memories.slot(held, at)
+                    return self.slots.slot(held, at)
         raise RefusedError(f"{operation.name} reads a buffer that has no template for kernels")
 
 

@@ -7,18 +7,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from twill.base.errors import RefusedError
-from twill.emit.memory import Memories
-from twill.emit.names import FIRST, STORES
-from twill.emit.source import Source, SSAValue, Statement
+from twill.emit.memory.memories import Memories
+from twill.emit.names import FIRST
+from twill.emit.source import SSAValue, Statement, loops
+from twill.emit.tree import Barrier
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import VIEWS
+from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES, POINTER_STORES, VIEWS
 from twill.frontends.ttgir.reader import name_of
 
-EFFECTS = (*STORES, "tt.store", "tt.atomic_rmw")
 EPILOGUE = "epilogue"
 DRAINING_WARPS = 4  # to which a tile of tensor memory belongs
 FEWEST_COLUMNS = 32
 TILES = "tiles"  # output tiles that a persistent kernel has begun before
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A result of the loop that goes from the group that makes it to another one."""
+
+    variable: str
+    maker: str
+    reader: str
+
+    @property
+    def buffer(self) -> str:
+        """The buffer through which it goes."""
+        return f"{self.variable}_smem"
+
+    @property
+    def full(self) -> Barrier:
+        """The barrier that says that it is there."""
+        return Barrier(f"{self.variable}_full")
 
 
 @dataclass
@@ -28,24 +47,26 @@ class Plan:
     effects: dict[str, list[Statement]] = field(default_factory=dict)
     left: dict[SSAValue, str] = field(default_factory=dict)  # results of the loop: by whom
     tensors: dict[str, str] = field(default_factory=dict)  # buffer's operation: who writes it last
-    moved: dict[SSAValue, tuple[str, str]] = field(default_factory=dict)  # from group, to group
+    moved: dict[SSAValue, Moved] = field(default_factory=dict)
 
 
 class Plans:
     """Plans of the statements after the loop."""
 
-    memories: Memories
-    source: Source
-    statements: list[Statement]
-    own: set[Statement]
-    assignment: dict[str, str]
-    looping: bool
-    plan: Plan
+    def __init__(self, memories: Memories) -> None:
+        self.memories, self.slots, self.source = memories, memories.slots, memories.source
+        self.assignment = memories.schedule.assignment
+        self.statements = self.source.after()
+        self.own = {inner for s in self.statements for inner in s.walk()}
+        self.looping = bool(loops(self.statements))
+        self.plan = self._planned()
 
     def _planned(self) -> Plan:
         """Plan each effect by itself; statements among which there is a loop go together."""
         plan = Plan()
-        effects = [[s] for s in self.statements if name_of(s) in EFFECTS]
+        effects = [
+            [s] for s in self.statements if name_of(s) in (*DESCRIPTOR_STORES, *POINTER_STORES)
+        ]
         for statements in [self.statements] if self.looping else effects:
             left = list(dict.fromkeys(f for s in statements for f in self._left(s)))
             group = self._group_for(left)
@@ -53,9 +74,10 @@ class Plans:
             plan.left |= dict(left)
             for value, maker in left:
                 if maker != group:
-                    plan.moved[value] = (maker, group)
-            for owner in (o for s in statements for o in self._tensors(s)):
-                plan.tensors[owner] = self._writers(owner)[-1]
+                    variable = f"left{self.source.position(value)}"
+                    plan.moved[value] = Moved(variable, maker, group)
+            for owner in (o for s in statements for o in self.tensors(s)):
+                plan.tensors[owner] = self.writers(owner)[-1]
         return plan
 
     def left(self, group: str) -> list[SSAValue]:
@@ -74,7 +96,7 @@ class Plans:
             following = self.source.yielded(value)
             if self.source.type_of(value).kind == "tensor":
                 made = self.source.graph.before_arguments(following)[0]
-                names = [n for n in self.source.owners_of(made) if self.memories.in_registers(n)]
+                names = [n for n in self.source.owners_of(made) if self.slots.in_registers(n)]
                 if not names:
                     raise RefusedError("what the loop leaves has no template for kernels")
                 yield value, self.assignment[names[-1]]
@@ -101,13 +123,13 @@ class Plans:
             return EPILOGUE
         return max(groups, key=lambda g: g.registers or 0).name
 
-    def _tensors(self, statement: Statement) -> Iterator[str]:
+    def tensors(self, statement: Statement) -> Iterator[str]:
         """Yield operations whose tensor memory a statement reads."""
         for operand in (o for inner in statement.walk() for o in inner.operands):
             owner = self.source.statement(operand)
             if self.source.type_of(operand).memory == "tmem":
                 root = root_of(operand, VIEWS)
-                found = self.memories.tensor_owner(root)
+                found = self.memories.before.tensor_owner(root)
                 if found is not None:
                     yield found
                 elif root.owner not in self.own:
@@ -115,41 +137,55 @@ class Plans:
                         "tensor memory that the loop does not write is read after it"
                     )
             elif owner in self.statements:
-                yield from self._tensors(owner)
+                yield from self.tensors(owner)
 
-    def _writers(self, owner: str) -> list[str]:
+    def writers(self, owner: str) -> list[str]:
         """Return the operations that write where one does, in the order of the source."""
         source = self.memories.schedule.loop.source
         assert source is not None
-        place = self.memories.tensor(owner, FIRST)
+        place = self.slots.tensor(owner, FIRST)
         alike = [
             o
             for o in source.statements
-            if self.memories.in_tensor(o) and self.memories.tensor(o, FIRST) == place
+            if o in self.slots.tensors and self.slots.tensor(o, FIRST) == place
         ]
         return sorted(alike, key=lambda o: source.statements[o][-1])
 
-    def _stores(self) -> list[tuple[str, Statement]]:
+    def stores(self) -> list[tuple[str, Statement]]:
+        """Return the stores by TMA after the loop, with the groups that do them."""
         return [
             (group, s)
             for group, statements in self.plan.effects.items()
             for outer in statements
             for s in outer.walk()
-            if name_of(s) in STORES
+            if name_of(s) in DESCRIPTOR_STORES
         ]
 
-    def _tile(self, statement: Statement) -> tuple[int, ...]:
-        return self.source.type_of(statement.operands[1]).shape
-
-    def _bits(self, statement: Statement) -> int:
-        tile = self.source.type_of(statement.operands[1]).tile()
-        assert tile is not None
-        return tile.bits
-
-    def _key(self, group: str, statement: Statement) -> tuple[str, tuple[int, ...], str]:
-        kind = self.source.type_of(statement.operands[1])
-        return group, kind.shape, kind.dtype
-
-    def _in_registers(self, statement: Statement) -> bool:
-        """Whether a store needs a whole tile of registers, which cannot be cut into columns."""
+    def whole(self, statement: Statement) -> bool:
+        """Return whether a store needs a whole tile of registers, which has no parts of columns."""
         return any(len(self.source.type_of(v).shape) > 1 for v, _ in self._left(statement))
+
+    def undrained(self) -> list[str]:
+        """Return the groups whose last tensor core products nobody waits for.
+
+        No block may end while a product is in flight.
+        """
+        made = {
+            self.assignment[o.name]
+            for o in self.memories.schedule.loop.operations
+            if o.kind.startswith("mma") and o.name in self.slots.tensors
+        }
+        signalled = {
+            self.assignment[writer]
+            for owner, writer in self.plan.tensors.items()
+            if self.crosses(owner, writer)
+        }
+        return sorted(made - signalled)
+
+    def crosses(self, owner: str, writer: str) -> bool:
+        """Return whether a partition has to be told that what it reads is complete."""
+        kind = self.slots.operations[writer].kind
+        reader = next(
+            g for g, ss in self.plan.effects.items() if any(owner in self.tensors(s) for s in ss)
+        )
+        return kind.startswith("mma") or self.assignment[writer] != reader

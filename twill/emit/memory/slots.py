@@ -6,17 +6,24 @@ from twill.artifacts.loop import Tile
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
-from twill.emit.dress import Gluon
+from twill.emit.expressions.gluon import Gluon
 from twill.emit.layouts import Layouts
 from twill.emit.names import Names, names_beside, slot_and_parity
 from twill.emit.source import BlockArgument, Source, SSAValue, Statement
 from twill.frontends.ttgir.kinds import kind_of
 from twill.frontends.types import Layout
-from twill.show.iterations import Iteration
+from twill.lower.iterations import Iteration
 
 
 class Slots:
-    """The values of one kernel, and the names that all its partitions use for them."""
+    """The values of one kernel and where they lie.
+
+    Attributes
+    ----------
+    held, staged, tensors : dict
+        Slots by the operation whose result they hold: in shared memory, there on the way to other
+        groups, and in tensor memory.
+    """
 
     def __init__(self, schedule: Schedule, source: Source, layouts: Layouts) -> None:
         self.schedule, self.source, self.layouts = schedule, source, layouts
@@ -24,11 +31,10 @@ class Slots:
         self.names: Names = names_beside(p.name for p in self.parameters)
         self.operations = {o.name: o for o in schedule.loop.operations}
         self.persistent = source.outer is not None
-        self._held = {s.value: s for s in schedule.storage if s.memory == "smem" and not s.transfer}
-        self._staged = {s.value: s for s in schedule.storage if s.transfer}
-        self._tensor = {s.value: s for s in schedule.storage if s.memory == "tmem"}
-        self.fixed_names: dict[SSAValue, str] = {}
-        self._locals: dict[SSAValue, str] = {}
+        self.held = {s.value: s for s in schedule.storage if s.memory == "smem" and not s.transfer}
+        self.staged = {s.value: s for s in schedule.storage if s.transfer}
+        self.tensors = {s.value: s for s in schedule.storage if s.memory == "tmem"}
+        self.shared = [*self.held.values(), *self.staged.values()]
 
     def statements(self, operation: str) -> list[Statement]:
         """Return the statements that an operation does, in order."""
@@ -80,26 +86,14 @@ class Slots:
         tile = self.operations[operation].result
         return tile is not None and tile.memory == "registers"
 
-    def in_tensor(self, operation: str) -> bool:
-        """Return whether an operation's result lies in tensor memory."""
-        return operation in self._tensor
-
-    def held(self, operation: str) -> Storage:
-        """Return the slots in shared memory of an operation's result."""
-        return self._held[operation]
-
-    def held_or_none(self, operation: str) -> Storage | None:
-        """Return the slots in shared memory of an operation's result, if it lies there."""
-        return self._held.get(operation)
-
-    def staging(self, value: str) -> Storage:
-        """Return the slots through which a register value goes to other groups."""
-        return self._staged[value]
-
     def is_number(self, operation: str) -> bool:
         """Return whether an operation makes one number, which lies in memory as a tile of one."""
         tile = self.operations[operation].result
         return tile is not None and not tile.shape
+
+    def is_flag(self, value: str) -> bool:
+        """Return whether an operation makes truth values, each of which takes a byte of memory."""
+        return self.tile(value).dtype == "i1"
 
     def turn(self, iteration: Iteration, slots: int) -> tuple[str, str]:
         """Return slot and parity of an iteration."""
@@ -115,30 +109,31 @@ class Slots:
 
     def tensor(self, operation: str, iteration: Iteration) -> str:
         """Return where in tensor memory an operation's result of an iteration lies."""
-        storage = self._tensor[operation]
-        name = f"{self.names(self._same_place(storage))}_tmem"
+        storage = self.tensors[operation]
+        name = self.columns(storage)
         if storage.slots == 1:
             return name
         return f"{name}.index({self.turn(iteration, storage.slots)[0]})"
 
-    def _same_place(self, storage: Storage) -> str:
+    def columns(self, storage: Storage) -> str:
+        """Return the name of a buffer in tensor memory."""
+        return f"{self.names(self.same_place(storage))}_tmem"
+
+    def same_place(self, storage: Storage) -> str:
         """Return the first value that lies at the same addresses and is of the same type."""
-        kind = self._tensor_kind(storage.value)
+        tile = self.tile(storage.value)
         if not storage.addresses:
             return storage.value
         return next(
             s.value
-            for s in self._tensor.values()
+            for s in self.tensors.values()
             if (s.addresses, s.halves, s.slots)
             == (storage.addresses, storage.halves, storage.slots)
-            and self._tensor_kind(s.value) == kind
+            and (self.tile(s.value).shape, self.tile(s.value).dtype) == (tile.shape, tile.dtype)
         )
 
-    def _tensor_kind(self, value: str) -> tuple[tuple[int, ...], str]:
-        tile = self._tile(value)
-        return tile.shape, tile.dtype
-
-    def _tile(self, value: str) -> Tile:
+    def tile(self, value: str) -> Tile:
+        """Return what an operation makes."""
         tile = self.operations[value].result
         assert tile is not None
         return tile

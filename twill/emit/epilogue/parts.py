@@ -1,82 +1,53 @@
-"""What follows the loop, in one partition: what it reads of the loop, and how tiles are stored."""
+"""Values after the loop, or those of some of a tile's columns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from twill.base.errors import RefusedError
-from twill.emit.dress import PLUS, Text, accesses
-from twill.emit.dress.atomics import updated
-from twill.emit.names import INDENT, STORES
+from twill.emit import statements
+from twill.emit.epilogue.buffers import EpilogueBuffers
+from twill.emit.epilogue.plans import Moved
+from twill.emit.expressions.texts import PLUS, Text
 from twill.emit.outside import Outside
-from twill.emit.roles import Role
+from twill.emit.partitions.partition import Partition
 from twill.emit.source import SSAValue, Statement
-from twill.emit.written import Written
+from twill.emit.tree import Node
+from twill.emit.unpipelined import DirectValues
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integer, name_of
 from twill.frontends.types import Layout
 
-if TYPE_CHECKING:
-    from twill.emit.after import Epilogue
 
-DONE_AFTER = "after_done"  # barrier for transfers and products that are waited for at once
+class PartValues(DirectValues):
+    """Values after the loop; `columns` are those of a part, if tiles are stored in parts."""
 
-
-class Effects(Written):
-    """The statements after the loop, in one partition."""
-
-    def __init__(self, epilogue: Epilogue, role: Role | None, outside: Outside) -> None:
-        super().__init__(epilogue.memories, epilogue.gluon, outside, epilogue.room)
-        self.epilogue, self.role = epilogue, role
-        self.barrier = f"{DONE_AFTER}.index(0)"
-        self.own = epilogue.own
+    def __init__(
+        self, buffers: EpilogueBuffers, partition: Partition | None, outside: Outside
+    ) -> None:
+        super().__init__(outside, buffers.free, buffers.plans.own)
+        self.partition = partition
         self.columns: int | None = None
-        self.templates |= {"tt.store": self._stored_at, "tt.atomic_rmw": self._updated}
-        self.templates |= dict.fromkeys(STORES, self._transfer)
 
-    def receive(self, value: SSAValue) -> None:
-        """Add the lines by which a value of another group comes here."""
-        name = self.epilogue.moved_name(value)
-        variable = name.removesuffix("_smem")
-        self.known[value] = Text(variable)
-        self.lines += [
-            f"mbarrier.wait({name.replace('_smem', '_full')}.index(0), 0)",
-            f"{variable} = {name}.load({self.gluon.layout(value)})",
-        ]
+    def receive(self, value: SSAValue, moved: Moved) -> None:
+        """Add the statements by which a value of another group comes here."""
+        self.known[value] = Text(moved.variable, is_variable=True)
+        self.body.add(
+            statements.wait(moved.full.slot(), "0"),
+            statements.read(moved.variable, moved.buffer, self.gluon.layout(value)),
+        )
 
-    def _stored_at(self, statement: Statement) -> None:
-        operands = [self.value(o) for o in statement.operands]
-        self.lines.append(accesses.stored(statement, operands))
-
-    def _updated(self, statement: Statement) -> None:
-        operands = [self.value(o) for o in statement.operands]
-        self.lines.append(updated(self.source, statement, operands))
-
-    def _transfer(self, statement: Statement) -> None:
-        descriptor, value, *at = statement.operands
-        parts, buffer = self.epilogue.parts, self.epilogue.buffer(statement)
-        call = "async_atomic_add" if name_of(statement) == "tt.descriptor_reduce" else "async_store"
-        coordinates = [self.value(o).text for o in at]
-        before, self.lines, known = self.lines, [], dict(self.known)
-        if parts > 1:
-            self.columns = self.source.type_of(value).shape[-1] // parts
-            coordinates[-1] = f"{coordinates[-1]} + begin".removeprefix("0 + ")
-        text, to = self.stored(value), self.memories.argument(descriptor)
-        stored = [
-            *self.lines,
-            f"{buffer}.store({text.text})",
-            "fence_async_shared()",
-            f"tma.{call}({to}, [{', '.join(coordinates)}], {buffer})",
-            "tma.store_wait(pendings=0)",
-        ]
-        width, self.columns = self.columns, None
-        if width is not None:
-            whole = self.source.type_of(value).shape[-1]
-            loop = f"for begin in gl.static_range(0, {whole}, {width}):"
-            stored = [loop, *(INDENT + line for line in stored)]
+    @contextmanager
+    def in_parts(self, columns: int | None) -> Iterator[list[Node]]:
+        """Open a block in which values are those of so many columns, or of whole tiles."""
+        self.columns, known = columns, dict(self.known)
+        with self.body.nested() as nodes:
+            yield nodes
+        if columns is not None:
             self.known = known
-        self.lines = [*before, *stored]
+        self.columns = None
 
     def stored(self, value: SSAValue) -> Text:
         """Return a tile to be stored, in whatever layout it is."""
@@ -91,16 +62,15 @@ class Effects(Written):
             return self.known[value]
         owner = self.source.statement(value)
         if owner is self.source.loop:
-            assert self.role is not None
-            return self.role.final(value)
+            assert self.partition is not None
+            return self.partition.final(value)
         if owner is None or owner not in self.own:
             return self.outside.value(value)
         match name_of(owner):
             case "ttng.tmem_load":
                 found = self._tensor(owner)
             case "tt.load":
-                self.run([owner])
-                found = self.known[value]
+                found = self.loaded(owner)
             case "tt.expand_dims" if self.columns is not None:
                 found = self._beside(owner, owner)
             case "tt.broadcast" if self.columns is not None:
@@ -157,19 +127,21 @@ class Effects(Written):
                 )
         operands = [self._row(o, layout) for o in owner.operands]
         if name_of(owner) == "tt.load":
-            return self.assigned(value, accesses.loaded(owner, operands))
+            return self.assigned(value, statements.loaded(owner, operands))
         return self.gluon.expression(owner, operands)
 
     def _tensor(self, load: Statement) -> Text:
         if self.columns is None:
-            self.run([load])
-            return self.known[load.results[0]]
+            return self.read(load)
         owner, value = self.buffer(root_of(load.operands[0], VIEWS)), load.results[0]
-        variable = self.memories.local(self.memories.names(self.source.hint(value) or owner), value)
-        cut = f"{owner}.slice(begin, {self.columns}).load({self._chunk(load)})"
-        if f"{variable} = {cut}" not in self.lines:
-            self.lines.append(f"{variable} = {cut}")
-        return Text(variable)
+        variable = self.memories.before.local(
+            self.memories.slots.names(self.source.hint(value) or owner), value
+        )
+        part = f"{owner}.slice(begin, {self.columns})"
+        cut = statements.read(variable, part, self._chunk(load))
+        if cut not in self.body.nodes:
+            self.body.add(cut)
+        return Text(variable, is_variable=True)
 
     def _chunk(self, statement: Statement) -> str:
         value = statement.results[0]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from twill.emit.attributes import refused
-from twill.emit.dress.texts import Text
-from twill.emit.source import SSAValue, Statement
+from twill.emit.expressions.texts import Text
+from twill.emit.source import Source, SSAValue, Statement
 from twill.frontends.ttgir.reader import attribute, name_of
 
-if TYPE_CHECKING:
-    from twill.emit.dress import Dress
+
+class Expressions(Protocol):
+    """A language's expressions."""
+
+    source: Source
+
+    def expression(self, statement: Statement, operands: list[Text]) -> Text:
+        """Return a statement's result."""
 
 
-def combination(dress: Dress, statement: Statement) -> tuple[str, str]:
+def combination(language: Expressions, statement: Statement) -> tuple[str, str]:
     """Return the parameters of a scan's function, and what it returns."""
     block = statement.regions[0].blocks[0]
     count = len(block.args) // 2
@@ -24,22 +30,22 @@ def combination(dress: Dress, statement: Statement) -> tuple[str, str]:
     }
     returned: list[str] = []
     for inner in block.ops:
-        operands = [_operand(dress, known, value) for value in inner.operands]
+        operands = [_operand(language, known, value) for value in inner.operands]
         if name_of(inner) == "tt.scan.return":
             returned = [operand.text for operand in operands]
         else:
-            known[inner.results[0]] = dress.expression(inner, operands)
+            known[inner.results[0]] = language.expression(inner, operands)
     return ", ".join(names), ", ".join(returned)
 
 
-def _operand(dress: Dress, known: dict[SSAValue, Text], value: SSAValue) -> Text:
+def _operand(language: Expressions, known: dict[SSAValue, Text], value: SSAValue) -> Text:
     if value in known:
         return known[value]
-    made = dress.source.statement(value)
+    made = language.source.statement(value)
     if made is None or name_of(made) != "arith.constant":
         assert made is not None
         raise refused(made, "a scan's function that reads it has no template for kernels")
-    return dress.expression(made, [])
+    return language.expression(made, [])
 
 
 def used_result(statement: Statement) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from twill.emit.attributes import refused
-from twill.emit.dress import LARGER, Dress, integers
-from twill.emit.dress.scans import combination, is_reverse, used_result
-from twill.emit.dress.texts import TIMES, Text, joined, number_text
+from twill.emit.expressions import integers
+from twill.emit.expressions.language import LARGER, SHARED, Language, Template
+from twill.emit.expressions.scans import combination, is_reverse, used_result
+from twill.emit.expressions.texts import TIMES, Text, joined, number_text
 from twill.emit.layouts import dtype
 from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.frontends.ttgir.kinds import combine_of
@@ -16,10 +17,100 @@ MOST_BITS = 64  # of an integer of PyTorch
 TRUNCATING = ("arith.divsi", "arith.remsi")
 
 
-class Torch(Dress):
+def _tt_mulhiui(torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+    bits = integers.bits_of(torch.source, statement.results[0])
+    if bits != MOST_BITS // 2:
+        raise refused(statement, f"elements of {bits} bits have no template for the reference")
+    plain = integers.without_sign(operands, bits)
+    a, b = (p or Text(f"unsigned({o.text}, {bits})") for o, p in zip(operands, plain, strict=True))
+    return Text(f"signed({a} * {b} >> {bits}, {bits})")
+
+
+def _tt_precise_divf(_torch: Torch, _statement: Statement, operands: list[Text]) -> Text:
+    return joined(operands[0], "/", operands[1])
+
+
+def _tt_precise_sqrt(torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+    return torch.function(statement, "sqrt", operands[0])
+
+
+def _tt_scan(torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+    before, torch.within_scan = torch.within_scan, True
+    names, returned = combination(torch, statement)
+    torch.within_scan = before
+    given = ", ".join(o.text for o in operands)
+    comma = "," if len(operands) == 1 else ""
+    function = f"lambda {names}: ({returned}{comma})"
+    more = ", reverse=True" if is_reverse(statement) else ""
+    axis, which = integer(statement, "axis") or 0, used_result(statement)
+    return Text(f"scanned(({given}{comma}), {axis}, {function}{more})[{which}]")
+
+
+def _arith_constant(torch: Torch, statement: Statement, _operands: list[Text]) -> Text:
+    kind = torch.source.type_of(statement.results[0])
+    number = number_text(constant(statement, kind.dtype))
+    if not kind.shape:
+        return Text(number)
+    where = f"dtype={torch_type(kind.dtype)}, device=device"
+    return torch.call("full", str(tuple(kind.shape)), number, where)
+
+
+def _tt_get_program_id(_torch: Torch, statement: Statement, _operands: list[Text]) -> Text:
+    return Text(f"program[{integer(statement, 'axis') or 0}]")
+
+
+def _tt_get_num_programs(_torch: Torch, statement: Statement, _operands: list[Text]) -> Text:
+    return Text(f"grid[{integer(statement, 'axis') or 0}]")
+
+
+def _tt_make_range(torch: Torch, statement: Statement, _operands: list[Text]) -> Text:
+    begin, end = integer(statement, "start") or 0, integer(statement, "end") or 0
+    return torch.call("arange", str(begin), str(end), "device=device")
+
+
+def _tt_trans(_torch: Torch, _statement: Statement, operands: list[Text]) -> Text:
+    return Text(f"{operands[0]}.T")
+
+
+def _ttg_memdesc_trans(_torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+    order = numbers_of(statement, "order") or [1, 0]
+    return Text(f"{operands[0]}.{'T' if len(order) == 2 else f'permute({tuple(order)})'}")
+
+
+def _ttg_memdesc_reshape(torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+    return Text(f"{operands[0]}.reshape({torch.source.type_of(statement.results[0]).shape})")
+
+
+def _tt_reduce(_torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+    functions = {"max": "amax", "add": "sum", "min": "amin"}
+    function = functions[combine_of(statement) or ""]
+    return Text(f"{operands[0]}.{function}({integer(statement, 'axis') or 0})")
+
+
+TEMPLATES: dict[str, Template] = {
+    **SHARED,
+    "tt.mulhiui": _tt_mulhiui,
+    "tt.precise_divf": _tt_precise_divf,
+    "tt.approx_divf": _tt_precise_divf,
+    "tt.precise_sqrt": _tt_precise_sqrt,
+    "tt.scan": _tt_scan,
+    "arith.constant": _arith_constant,
+    "tt.get_program_id": _tt_get_program_id,
+    "tt.get_num_programs": _tt_get_num_programs,
+    "tt.make_range": _tt_make_range,
+    "tt.trans": _tt_trans,
+    "ttg.memdesc_trans": _ttg_memdesc_trans,
+    "ttg.memdesc_reshape": _ttg_memdesc_reshape,
+    "ttg.convert_layout": SHARED["tt.broadcast"],
+    "tt.reduce": _tt_reduce,
+}
+
+
+class Torch(Language):
     """Templates of PyTorch, for the reference; `exact` in that code says whether types round."""
 
     module = "torch"
+    templates = TEMPLATES
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -65,35 +156,6 @@ class Torch(Dress):
         made = integers.computed(statement, given, self.module)
         return made if name == "arith.cmpi" else Text(f"signed({made.text}, {bits})")
 
-    def _tt_mulhiui(self, statement: Statement, operands: list[Text]) -> Text:
-        bits = integers.bits_of(self.source, statement.results[0])
-        if bits != MOST_BITS // 2:
-            raise refused(statement, f"elements of {bits} bits have no template for the reference")
-        plain = integers.without_sign(operands, bits)
-        a, b = (
-            p or Text(f"unsigned({o.text}, {bits})") for o, p in zip(operands, plain, strict=True)
-        )
-        return Text(f"signed({a} * {b} >> {bits}, {bits})")
-
-    def _tt_precise_divf(self, _: Statement, operands: list[Text]) -> Text:
-        return joined(operands[0], "/", operands[1])
-
-    _tt_approx_divf = _tt_precise_divf
-
-    def _tt_precise_sqrt(self, statement: Statement, operands: list[Text]) -> Text:
-        return self._function(statement, "sqrt", operands[0])
-
-    def _tt_scan(self, statement: Statement, operands: list[Text]) -> Text:
-        before, self.within_scan = self.within_scan, True
-        names, returned = combination(self, statement)
-        self.within_scan = before
-        given = ", ".join(o.text for o in operands)
-        comma = "," if len(operands) == 1 else ""
-        function = f"lambda {names}: ({returned}{comma})"
-        more = ", reverse=True" if is_reverse(statement) else ""
-        axis, which = integer(statement, "axis") or 0, used_result(statement)
-        return Text(f"scanned(({given}{comma}), {axis}, {function}{more})[{which}]")
-
     def cast(self, statement: Statement, operand: Text) -> Text:
         """Return a conversion; the exact reference rounds nothing, and no numbers."""
         kind = dtype(self.source.type_of(statement.results[0]).dtype)
@@ -109,14 +171,6 @@ class Torch(Dress):
             return Text(f"1 / math.sqrt({operand.text})", TIMES)
         return Text(f"math.{function}({operand.text})")
 
-    def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
-        kind = self.source.type_of(statement.results[0])
-        number = number_text(constant(statement, kind.dtype))
-        if not kind.shape:
-            return Text(number)
-        where = f"dtype={torch_type(kind.dtype)}, device=device"
-        return self.call("full", str(tuple(kind.shape)), number, where)
-
     def extreme(self, statement: Statement, operands: list[Text]) -> Text:
         """Return the larger or the smaller of two tiles, of a tile and a number, or of two numbers.
 
@@ -125,39 +179,12 @@ class Torch(Dress):
         larger = name_of(statement) in (*LARGER, "arith.maxui")
         if not self.is_tile(statement.results[0]):
             return Text(f"{'max' if larger else 'min'}({operands[0].text}, {operands[1].text})")
-        numbers = [self._number(value) is not None for value in statement.operands]
+        numbers = [self.number(value) is not None for value in statement.operands]
         if any(numbers) and not all(numbers):
             tile, bound = operands if numbers[1] else reversed(operands)
             return Text(f"{tile}.clamp({'min' if larger else 'max'}={bound.text})")
         which = "maximum" if larger else "minimum"
         return self.call(which, *(o.text for o in operands))
-
-    def _tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
-        return Text(f"program[{integer(statement, 'axis') or 0}]")
-
-    def _tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
-        return Text(f"grid[{integer(statement, 'axis') or 0}]")
-
-    def _tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
-        begin, end = integer(statement, "start") or 0, integer(statement, "end") or 0
-        return self.call("arange", str(begin), str(end), "device=device")
-
-    def _tt_trans(self, _: Statement, operands: list[Text]) -> Text:
-        return Text(f"{operands[0]}.T")
-
-    def _ttg_memdesc_trans(self, statement: Statement, operands: list[Text]) -> Text:
-        order = numbers_of(statement, "order") or [1, 0]
-        return Text(f"{operands[0]}.{'T' if len(order) == 2 else f'permute({tuple(order)})'}")
-
-    def _ttg_memdesc_reshape(self, statement: Statement, operands: list[Text]) -> Text:
-        return Text(f"{operands[0]}.reshape({self.source.type_of(statement.results[0]).shape})")
-
-    _ttg_convert_layout = Dress._tt_broadcast  # noqa: SLF001 - of its own base
-
-    def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
-        functions = {"max": "amax", "add": "sum", "min": "amin"}
-        function = functions[combine_of(statement) or ""]
-        return Text(f"{operands[0]}.{function}({integer(statement, 'axis') or 0})")
 
 
 def torch_type(name: str) -> str:

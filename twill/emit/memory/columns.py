@@ -13,13 +13,14 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from twill.base.errors import RefusedError
+from twill.base.graphs import reached
 
 ALIGNED = 4  # columns of which allocations begin at a multiple
 HALF = 64  # rows of a tile that takes half of the lanes
 MOST_ORDERS = 1000  # of allocations that are tried
 
 
-class Allocation(NamedTuple):
+class Columns(NamedTuple):
     """A tile, or several: its columns and rows, and where a schedule has it."""
 
     name: str
@@ -29,8 +30,8 @@ class Allocation(NamedTuple):
 
 
 def fitting(
-    allocations: Sequence[Allocation], pairs: Collection[frozenset[str]], most: int
-) -> list[Allocation]:
+    allocations: Sequence[Columns], pairs: Collection[frozenset[str]], most: int
+) -> list[Columns]:
     """Return allocations in an order that takes no more columns than there are.
 
     `pairs`: names of those that take the same half.
@@ -51,7 +52,7 @@ def fitting(
     raise RefusedError(f"the kernel takes {least:.0f} columns of tensor memory, and has {most}")
 
 
-def taken(order: Sequence[Allocation], pairs: Collection[frozenset[str]]) -> int:
+def taken(order: Sequence[Columns], pairs: Collection[frozenset[str]]) -> int:
     """Return the columns that allocations take in an order."""
     cells: set[tuple[int, int]] = set()  # column and half
     halves: dict[str, int] = {}
@@ -71,10 +72,4 @@ def taken(order: Sequence[Allocation], pairs: Collection[frozenset[str]]) -> int
 
 def together(name: str, pairs: Collection[frozenset[str]]) -> set[str]:
     """Return the allocations that take the same half as one, itself among them."""
-    found, pending = {name}, [name]
-    while pending:
-        one = pending.pop()
-        for pair in (p for p in pairs if one in p):
-            pending += pair - found
-            found |= pair
-    return found
+    return reached([name], lambda one: frozenset().union(*(p for p in pairs if one in p)))

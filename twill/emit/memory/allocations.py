@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from twill.artifacts.program import Storage
 from twill.base.errors import RefusedError
-from twill.emit.columns import Allocation, fitting
-from twill.emit.layouts import dtype
-from twill.emit.slots import Slots
+from twill.emit import statements
+from twill.emit.memory.columns import Columns, fitting
+from twill.emit.memory.slots import Slots
 from twill.emit.source import SSAValue, loops
+from twill.emit.tree import Allocation
 from twill.frontends.ttgir.kinds import product_operands
-from twill.show.iterations import Iteration
+from twill.lower.iterations import Iteration
 
 
 class Kind(NamedTuple):
@@ -23,6 +24,11 @@ class Kind(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     layout: str
+
+    @property
+    def contents(self) -> str:
+        """What it holds, as its allocation says it."""
+        return statements.contents(self.dtype, self.shape, self.layout)
 
 
 def plain_layout(shape: tuple[int, ...]) -> str:
@@ -44,50 +50,53 @@ def swizzle(columns: int, bits: int) -> tuple[int, int]:
     return part, max(1, min(8, columns // part))
 
 
-class Allocations(Slots):
+class Allocations:
     """The buffers of one kernel."""
 
-    def allocations(self) -> Iterator[str]:
+    def __init__(self, slots: Slots) -> None:
+        self.slots, self.schedule, self.source = slots, slots.schedule, slots.source
+        self.layouts = slots.layouts
+
+    def every(self) -> Iterator[Allocation]:
         """Yield what allocates shared and tensor memory for the loop's values."""
-        shared = [*self._held.values(), *self._staged.values()]
+        shared = self.slots.shared
         pooled = self._pooled(shared)
         for number, size in {p: size for p, _, size in pooled.values()}.items():
             layout = "gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order=[0])"
-            yield f"pool{number} = gl.allocate_shared_memory(gl.int8, [{size}], {layout})"
+            yield statements.shared_memory(f"pool{number}", f"gl.int8, [{size}], {layout}")
         for storage in shared:
-            tile = self._tile(storage.value)
+            tile = self.slots.tile(storage.value)
             shape = [storage.slots, *(tile.shape or (1,))]
-            element = "int8" if tile.dtype == "i1" else dtype(tile.dtype)
-            what = f"gl.{element}, {shape}, {self._shared_layout(storage)}"
-            made = f"gl.allocate_shared_memory({what})"
+            element = "i8" if tile.dtype == "i1" else tile.dtype
+            what = statements.contents(element, shape, self._shared_layout(storage))
+            made = statements.shared_memory(self.slots.buffer(storage), what)
             if storage.value in pooled:
                 number, begin, _ = pooled[storage.value]
                 size = storage.size * storage.slots
-                made = f"pool{number}.slice({begin}, {size}).reinterpret({what})"
-            yield f"{self.buffer(storage)} = {made}"
+                part = f"pool{number}.slice({begin}, {size}).reinterpret({what})"
+                made = Allocation(made.target, part)
+            yield made
         for value in self.left_before:
             kind = self.source.type_of(value)
-            what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {plain_layout(kind.shape)}"
-            yield f"{self.begun(value)} = gl.allocate_shared_memory({what})"
+            what = statements.contents(kind.dtype, kind.shape, plain_layout(kind.shape))
+            yield statements.shared_memory(self.begun(value), what)
         yield from self._tensor_allocations()
         for operation in self.schedule.loop.operations:
             for role, name in self.scales(operation.name).items():
-                statement = self.first(operation.name, "mma_scaled")
+                statement = self.slots.first(operation.name, "mma_scaled")
                 kind = self.source.type_of(
                     statement.operands[product_operands(statement)[role] or 0]
                 )
-                what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, TensorMemoryScalesLayout()"
-                yield f"{name} = allocate_tensor_memory({what})"
-
-    def is_flag(self, value: str) -> bool:
-        """Return whether an operation makes truth values, each of which takes a byte of memory."""
-        return self._tile(value).dtype == "i1"
+                what = statements.contents(kind.dtype, kind.shape, "TensorMemoryScalesLayout()")
+                yield statements.tensor_memory(name, what)
 
     def scales(self, operation: str) -> dict[str, str]:
         """Return the tensor memory of a product's scales, if it has some."""
-        if self.operations[operation].kind != "mma_scaled":
+        if self.slots.operations[operation].kind != "mma_scaled":
             return {}
-        return {role: f"{self.names(operation)}_{role}_tmem" for role in ("a_scale", "b_scale")}
+        return {
+            role: f"{self.slots.names(operation)}_{role}_tmem" for role in ("a_scale", "b_scale")
+        }
 
     @property
     def available(self) -> int:
@@ -97,7 +106,7 @@ class Allocations(Slots):
 
     def bytes_apart(self) -> int:
         """Return the bytes that the loop's buffers take if none shares them with another."""
-        used = sum(s.size * s.slots for s in (*self._held.values(), *self._staged.values()))
+        used = sum(s.size * s.slots for s in self.slots.shared)
         used += sum(self.source.type_of(v).checked_tile().bytes for v in self.left_before)
         return used + sum(f.size for f in self.schedule.fixed if f.memory == "smem")
 
@@ -106,7 +115,7 @@ class Allocations(Slots):
         apart = self.bytes_apart()
         if apart <= self.available:
             return apart
-        shared = [*self._held.values(), *self._staged.values()]
+        shared = self.slots.shared
         pooled = self._pools(shared)
         alone = sum(s.size * s.slots for s in shared if s.value in pooled)
         return apart - alone + sum({number: size for number, _, size in pooled.values()}.values())
@@ -142,20 +151,20 @@ class Allocations(Slots):
         return found
 
     def _shared_layout(self, storage: Storage) -> str:
-        tile = self._tile(storage.value)
+        tile = self.slots.tile(storage.value)
         if not storage.transfer:
             for dependence in self.schedule.loop.dependences:
-                reader = self.operations[dependence.consumer]
+                reader = self.slots.operations[dependence.consumer]
                 if dependence.producer == storage.value and reader.kind == "store":
-                    descriptor = self.first(reader.name, "store").operands[0]
-                    return f"{self.argument(descriptor)}.layout"
-            for statement in self.statements(storage.value):
+                    descriptor = self.slots.first(reader.name, "store").operands[0]
+                    return f"{self.slots.argument(descriptor)}.layout"
+            for statement in self.slots.statements(storage.value):
                 for value in (*statement.results, *statement.operands):
                     kind = self.source.type_of(value)
                     linear = "shared_linear" in self.source.layout_text(value)
                     if kind.kind == "memdesc" and kind.memory == "smem" and not linear:
                         return self.layouts.of_memory(self.source.layout_text(value))
-            for statement in self.statements(storage.value):
+            for statement in self.slots.statements(storage.value):
                 for value in statement.operands:
                     text = self.source.layout_text(value)
                     if text.startswith("!tt.tensordesc"):
@@ -166,7 +175,7 @@ class Allocations(Slots):
         shape = f"vec={vector}, per_phase=1, max_phase={phases}, order={order}"
         return f"gl.SwizzledSharedLayout({shape})"
 
-    def _tensor_allocations(self) -> Iterator[str]:
+    def _tensor_allocations(self) -> Iterator[Allocation]:
         """Yield allocations in an order that has room; what lies in another's columns is its slice.
 
         Raises
@@ -175,12 +184,14 @@ class Allocations(Slots):
             If Triton's allocator finds no room for them in any order that is tried.
         """
         owners: list[Storage] = []
-        apart: dict[str, str] = {}
-        slices: list[str] = []
-        order = sorted(self._tensor.values(), key=lambda s: (-s.size, bool(s.halves), s.addresses))
+        apart: dict[str, Allocation] = {}
+        slices: list[Allocation] = []
+        order = sorted(
+            self.slots.tensors.values(), key=lambda s: (-s.size, bool(s.halves), s.addresses)
+        )
         named: set[str] = set()
         for storage in order:
-            name = self._same_place(storage)
+            name = self.slots.same_place(storage)
             if name in named:
                 continue
             named.add(name)
@@ -192,40 +203,43 @@ class Allocations(Slots):
                 apart[name] = self._tensor_allocation(storage, name, None)
             else:
                 slices.append(self._tensor_allocation(storage, name, owner))
-        yield from (apart[self._same_place(storage)] for storage in self._fitting(owners))
+        yield from (apart[self.slots.same_place(storage)] for storage in self._fitting(owners))
         yield from slices
 
-    def _tensor_allocation(self, storage: Storage, name: str, owner: Storage | None) -> str:
+    def _tensor_allocation(self, storage: Storage, name: str, owner: Storage | None) -> Allocation:
         """Return what allocates a value, or what makes it a part of its owner's columns."""
-        tile, layout = self._tile(name), self._tensor_layout(name)
+        tile, layout = self.slots.tile(name), self._tensor_layout(name)
         if owner is None:
             shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
-            made = f"gl.{dtype(tile.dtype)}, {shape}, {layout}"
-            return f"{self.names(name)}_tmem = allocate_tensor_memory({made})"
-        whole = f"{self.names(self._same_place(owner))}_tmem"
+            what = statements.contents(tile.dtype, shape, layout)
+            return statements.tensor_memory(self.slots.columns(storage), what)
+        whole = self.slots.columns(owner)
         begin = storage.addresses[0] - owner.addresses[0]
-        cast = f".reinterpret(gl.{dtype(tile.dtype)}, {list(tile.shape)}, {layout})"
+        cast = f".reinterpret({statements.contents(tile.dtype, tile.shape, layout)})"
         cut = "" if storage.size == owner.size else f".slice({begin}, {storage.size})"
-        return f"{self.names(name)}_tmem = {whole}{cut}{cast}"
+        return Allocation(self.slots.columns(storage), f"{whole}{cut}{cast}")
 
     def _fitting(self, owners: list[Storage]) -> list[Storage]:
         """Return allocations in an order in which Triton's allocator has room for them."""
         owner_of = {
             value: o.value
-            for value, s in self._tensor.items()
+            for value, s in self.slots.tensors.items()
             for o in owners
-            if s is o or self._same_place(s) == self._same_place(o) or _within(s, o)
+            if s is o or self.slots.same_place(s) == self.slots.same_place(o) or _within(s, o)
         }
         pairs = [
             frozenset({owner_of[d.producer], owner_of[d.consumer]})
             for d in self.schedule.loop.dependences
             if d.kind == "data"
             and {d.producer, d.consumer} <= owner_of.keys()
-            and self.operations[d.consumer].kind.startswith("mma")
+            and self.slots.operations[d.consumer].kind.startswith("mma")
         ]
         allocations = [
-            Allocation(
-                o.value, o.size * o.slots, self._tile(o.value).shape[-2], (o.addresses, o.halves)
+            Columns(
+                o.value,
+                o.size * o.slots,
+                self.slots.tile(o.value).shape[-2],
+                (o.addresses, o.halves),
             )
             for o in owners
         ]
@@ -235,10 +249,10 @@ class Allocations(Slots):
         return [by_name[allocation.name] for allocation in order]
 
     def _tensor_layout(self, value: str) -> str:
-        for statement in self.statements(value):
+        for statement in self.slots.statements(value):
             for seen in (*statement.results, *statement.operands):
                 kind = self.source.type_of(seen)
-                tile = self._tile(value)
+                tile = self.slots.tile(value)
                 if kind.memory == "tmem" and kind.shape == tile.shape and kind.dtype == tile.dtype:
                     return self.layouts.of_memory(self.source.layout_text(seen))
         raise RefusedError(f"{value} has no layout in tensor memory")
@@ -249,23 +263,19 @@ class Allocations(Slots):
         kind = self.source.type_of(value)
         return Kind(kind.memory, kind.shape, kind.dtype, self.layouts.of_memory(text))
 
-    def in_columns(self, operation: str) -> Storage:
-        """Return the columns of tensor memory of an operation's result."""
-        return self._tensor[operation]
-
     def rings(self) -> Iterator[tuple[Storage, Kind, str]]:
         """Yield the slots that share bytes with no other value, and what they are."""
-        shared = [*self._held.values(), *self._staged.values()]
+        shared = self.slots.shared
         pooled = self._pooled(shared)
         for storage in (s for s in shared if s.value not in pooled):
-            tile = self._tile(storage.value)
+            tile = self.slots.tile(storage.value)
             kind = Kind("smem", tile.shape, tile.dtype, self._shared_layout(storage))
             for slot in range(storage.slots):
-                yield storage, kind, f"{self.buffer(storage)}.index({slot})"
-        for storage in self._tensor.values():
-            tile = self._tile(storage.value)
+                yield storage, kind, f"{self.slots.buffer(storage)}.index({slot})"
+        for storage in self.slots.tensors.values():
+            tile = self.slots.tile(storage.value)
             kind = Kind("tmem", tile.shape, tile.dtype, self._tensor_layout(storage.value))
-            yield storage, kind, self.tensor(storage.value, Iteration("", 0))
+            yield storage, kind, self.slots.tensor(storage.value, Iteration("", 0))
 
     @cached_property
     def left_before(self) -> list[SSAValue]:

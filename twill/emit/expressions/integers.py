@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twill.emit.dress.texts import LOOSE, Text, joined
-from twill.emit.source import BlockArgument, Source, SSAValue, Statement, constant
+from twill.base.graphs import reached
+from twill.emit.expressions.texts import LOOSE, Text, joined
+from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integer, name_of
 
@@ -74,8 +75,9 @@ class Wrapped:
         self.source = source
         every = list(source.function.walk())
         self._next = self._carried(every)
-        mixing = [s for s in every if self._mixes(s)]
-        self.statements = self._reached(mixing, forward=True) | self._reached(mixing, forward=False)
+        mixing: list[Statement | SSAValue] = [s for s in every if self._mixes(s)]
+        found = reached(mixing, self._after) | reached(mixing, self._before)
+        self.statements = {node for node in found if isinstance(node, Statement)}
 
     def __contains__(self, statement: Statement) -> bool:
         """Return whether the result of a statement is to be brought back into its range."""
@@ -107,27 +109,19 @@ class Wrapped:
                 pairs.append((end.operands[k], loop.results[k]))
         return pairs
 
-    def _reached(self, begin: list[Statement], *, forward: bool) -> set[Statement]:
-        """Return the statements that values flow to, or come from, and these themselves."""
-        found, pending = set(begin), list(begin)
-        seen: set[SSAValue] = set()
-        while pending:
-            statement = pending.pop()
-            values = list(statement.results if forward else statement.operands)
-            while values:
-                value = values.pop()
-                if value in seen:
-                    continue
-                seen.add(value)
-                values += [
-                    b if forward else a for a, b in self._next if (a if forward else b) is value
-                ]
-                if forward:
-                    reached = [use.operation for use in value.uses]
-                else:
-                    reached = [] if isinstance(value, BlockArgument) else [value.owner]
-                for one in reached:
-                    if isinstance(one, Statement) and one not in found and _passes_on(one):
-                        found.add(one)
-                        pending.append(one)
-        return found
+    def _after(self, node: Statement | SSAValue) -> Iterator[Statement | SSAValue]:
+        """Yield the values that a statement makes, or what a value flows to."""
+        if isinstance(node, Statement):
+            yield from node.results
+            return
+        yield from (to for value, to in self._next if value is node)
+        yield from (use.operation for use in node.uses if _passes_on(use.operation))
+
+    def _before(self, node: Statement | SSAValue) -> Iterator[Statement | SSAValue]:
+        """Yield the values that a statement reads, or what a value comes from."""
+        if isinstance(node, Statement):
+            yield from node.operands
+            return
+        yield from (value for value, to in self._next if to is node)
+        if isinstance(node.owner, Statement) and _passes_on(node.owner):
+            yield node.owner

@@ -1,0 +1,1 @@
+"""What follows the loop: who does it, through which buffers, and its code."""

@@ -1,0 +1,1 @@
+"""The memory of a kernel: slots, allocations, barriers, and what is there before the loop."""

@@ -1,0 +1,1 @@
+"""The functions of partitions: the instructions of the schedule in Gluon."""
