@@ -39,9 +39,9 @@ def groups(count: int, limit: int = UNLIMITED) -> tuple[WarpGroup, ...]:
 def accepts(engine: VerbatimEngine, given: Assignment) -> Status:
     """Ask whether a schedule from 0 on, with the engine's groups, solves the system."""
     system = engine._at(engine._asked.length)
-    starts = [system.op(v, 0, t) for v, t in enumerate(given.start)]
-    places = [system.on[v][w] for v, w in enumerate(given.group)]
-    return system.formulas.check([*system.guards.values(), *starts, *places])
+    starts = [system.q.op(v, 0, t) for v, t in enumerate(given.start)]
+    places = [system.q.on[v][w] for v, w in enumerate(given.group)]
+    return system.q.formulas.check([*system.q.guards.values(), *starts, *places])
 
 
 def dependence_case() -> Case:
