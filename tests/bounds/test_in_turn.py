@@ -143,6 +143,8 @@ def test_below_the_bound_the_prover_finds_nothing(seeds: Iterable[int]) -> None:
     assert raised >= 3, raised
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_a_loop_that_turns_bound_is_proved_judged_and_explained(tmp_path: Path) -> None:
     machine = Machine.named("hopper_h100")
     found = static_schedule(synthetic_loop(12, 19, "hopper_h100"), machine)

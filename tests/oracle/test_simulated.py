@@ -21,6 +21,7 @@ from twill.search.scheduler import schedule as solve
 QUICK = ("paper_example", "skipped_interval", "gemm_blackwell", "layer_norm_hopper")
 FOUND = Path(__file__).parents[1] / "data" / "simulated"
 """Random loops that the oracle once had objections to, named after what was wrong."""
+LONG = "registers_along_programs_by_another_seed"
 TRIES = 4
 SECONDS = 60.0
 WITHOUT_SCHEDULE = {
@@ -82,7 +83,15 @@ def test_other_optimal_schedules_run_as_the_loop_is_written(name: str) -> None:
     assert ran > 1
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted(FOUND.glob("*.loop.json"))])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            path.name, marks=[pytest.mark.slow, pytest.mark.sample] * path.name.startswith(LONG)
+        )
+        for path in sorted(FOUND.glob("*.loop.json"))
+    ],
+)
 def test_a_loop_whose_program_once_failed_runs(name: str) -> None:
     loop = twill.Loop.load(str(FOUND / name))
     machine = twill.Machine.named(str(FOUND / name.replace(".loop.", ".machine.")))

@@ -19,7 +19,6 @@ from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.sim.engine import WARP_SCHEDULERS, Conditions, WarpScheduler
 from twill.sim.engine.events import Handlers, Issued
-from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import works
 
@@ -162,6 +161,16 @@ def test_an_unknown_warp_scheduler_is_refused() -> None:
         Conditions.of(warp_scheduler="youngest")
 
 
+def in_python(code: str, schedule: Schedule, *words: str) -> list[str]:
+    """Return what code prints about a schedule, in a process whose engine is not compiled.
+
+    Nobody changes a class of the compiled one.
+    """
+    command, text = [sys.executable, "-c", code, *words], schedule.to_json()
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
 IN_STEP = """
 import sys
 from twill.artifacts.schedule import Schedule
@@ -177,30 +186,36 @@ for StreamingMultiprocessor.in_step in (True, False):
 
 
 def test_one_warp_stands_for_four_that_are_in_step(attention_schedule: Schedule) -> None:
-    """In a process of its own, whose engine is Python: nobody changes a compiled one."""
     assert StreamingMultiprocessor(attention_schedule, Conditions()).in_step
-    command, text = [sys.executable, "-c", IN_STEP], attention_schedule.to_json()
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    (few, together), (many, apart) = (line.split(maxsplit=1) for line in done.stdout.splitlines())
+    said = in_python(IN_STEP, attention_schedule)
+    (few, together), (many, apart) = (line.split(maxsplit=1) for line in said)
     assert int(few) < int(many) == sum(group.warps for group in attention_schedule.groups)
     assert together == apart
 
 
+IN_ORDER = """
+import sys
+from twill.artifacts.schedule import Schedule
+from twill.sim.engine import Conditions
+from twill.sim.engine.hardware import Hardware
+from twill.sim.engine.sm import StreamingMultiprocessor
+
+schedule = Schedule.from_json(sys.stdin.read())
+for Hardware.immediate in (Hardware.immediate, True):
+    conditions = Conditions(iterations=6, warp_scheduler=sys.argv[1], seed=1)
+    sm = StreamingMultiprocessor(schedule, conditions)
+    assert not sm.in_step
+    sm.run()
+    print(sm.events, sm.finished_at, [dict(warp.spent) for warp in sm.warps])
+"""
+
+
 @pytest.mark.parametrize("scheduler", WARP_SCHEDULERS)
 def test_contexts_that_stay_behind_do_what_they_do_in_the_order_of_time(
-    scheduler: WarpScheduler, monkeypatch: pytest.MonkeyPatch
+    scheduler: WarpScheduler,
 ) -> None:
-    conditions = Conditions(iterations=6, warp_scheduler=scheduler, seed=1)
-
-    def executed() -> tuple[int, list[float], list[dict[str, float]]]:
-        sm = StreamingMultiprocessor(twill.load_schedule("fa4_forward_rescaling"), conditions)
-        assert not sm.in_step
-        sm.run()
-        return sm.events, sm.finished_at, [dict(warp.spent) for warp in sm.warps]
-
-    behind = executed()
-    monkeypatch.setattr(Hardware, "immediate", True)
-    assert executed() == behind
+    behind, in_order = in_python(IN_ORDER, twill.load_schedule("fa4_forward_rescaling"), scheduler)
+    assert behind == in_order
 
 
 def test_events_grow_with_instructions_and_not_with_cycles(hopper: twill.Machine) -> None:
@@ -239,10 +254,7 @@ for iterations in map(int, sys.argv[1:]):
 
 def peaks(schedule: Schedule, *iterations: int) -> list[int]:
     """The most bytes held during each run, in a process where nothing else allocates."""
-    command = [sys.executable, "-c", PEAK, *map(str, iterations)]
-    text = schedule.to_json()
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    return [int(line) for line in done.stdout.splitlines()]
+    return [int(line) for line in in_python(PEAK, schedule, *map(str, iterations))]
 
 
 def test_memory_does_not_grow_with_the_trip_count(attention_schedule: Schedule) -> None:

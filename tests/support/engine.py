@@ -1,4 +1,4 @@
-"""The compiled engine, as the wheel has it, for tests: `python -m tests.support.engine` builds it.
+"""The compiled engine, as the wheel has it, for tests: `make engine` builds it.
 
 It lies in a folder that is named after its sources, apart from them, so that no change of a source
 is hidden by what was compiled before, and that nothing but tests and campaigns finds it.
@@ -77,7 +77,3 @@ def build() -> str:
     shutil.rmtree(BUILD / "objects")
     made.rename(where)
     return f"compiled {where.relative_to(ROOT)}"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(build() + "\n")
