@@ -44,7 +44,10 @@ SLOW = (
     *("attention_forward_causal_hopper", "attention_forward_diagonal_hopper"),
     *("attention_forward_causal_blackwell", "attention_forward_diagonal_blackwell"),
 )
-LONG = ("attention_forward_hopper", "fa_fwd_hopper")
+LONG = (
+    *("attention_forward_hopper", "fa_fwd_hopper", "attention_forward_blackwell"),
+    *("gemm_persistent_hopper", "gemm_geglu_blackwell"),
+)
 UNPACKAGED = ROOT / "tests/data/kernels"  # made from others.py by `twill loop dump`
 ARGUMENTS = ROOT / "tests/data/arguments"  # loops whose trip counts are not just any
 GALLERY = ROOT / "traces/gallery"
@@ -241,6 +244,8 @@ def test_half_a_warp_finds_its_numbers_in_different_banks(columns: int) -> None:
         assert len(set(banks)) == 32
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_loops_before_lie_in_slots_even_where_not_all_has_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -392,6 +397,8 @@ def test_the_dumps_of_unpackaged_kernels_are_those_of_their_source() -> None:
 # -- what the front end keeps ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_every_operand_of_every_packaged_loop_has_a_known_origin() -> None:
     """Each operation of a loop that was dumped names its statements, whose operands SSA has."""
     from twill.emit.source import Source

@@ -338,6 +338,8 @@ def test_the_best_length_and_slack_are_those_of_the_other_engine(objective: Obje
     assert better > 8
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_a_search_for_the_best_that_is_cut_short_claims_nothing() -> None:
     problem = build_problem(twill.load_loop("fa_fwd_hopper"), twill.Machine.named("hopper_h100"))
     groups = available_groups(problem)
