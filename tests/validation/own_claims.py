@@ -91,6 +91,6 @@ def throughput(case: Case) -> tuple[Figure, ...]:
         f"({worst.what})",
         passed=not missed,
         reason=f"Missed: {'; '.join(missed)}. "
-        "docs/published.md takes each apart by switching one mechanism at a time.",
+        "docs/results.md takes each apart by switching one mechanism at a time.",
     )
     return found
