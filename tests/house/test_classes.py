@@ -16,21 +16,11 @@ from tests.house.test_limits import LIMITS
 
 Found = tuple[str, str]
 """A name, and the module in which it is."""
-CIRCLES = {
-    *("twill.emit.after", "twill.emit.effects", "twill.emit.host", "twill.emit.kernel"),
-    *("twill.emit.dress", "twill.emit.dress.scans"),
-    *("twill.studies.bench", "twill.studies.bench.process"),
-}
+CIRCLES: set[str] = set()
 """Modules that are in a circle all the same."""
 SINGLE_HEIRS = {
-    "twill.cli.RunOptions",
-    "twill.emit.accesses.Accesses",
-    "twill.emit.allocations.Allocations",
-    "twill.emit.operations.Operations",
-    "twill.emit.plans.Plans",
-    "twill.emit.reference.Operands",
-    "twill.emit.slots.Slots",
-    "twill.emit.values.Values",
+    "twill.cli.options.RunOptions",
+    "twill.cli.retired.Tree",
     "twill.schemas.documents.Operation",
     "twill.schemas.schedule_documents.Differences",
     "twill.schemas.schedule_documents.PolishedFigures",
@@ -40,16 +30,6 @@ SINGLE_HEIRS = {
 MANY_METHODS = {
     "twill.artifacts.machine.Machine",
     "twill.artifacts.schedule.Schedule",
-    "twill.emit.accesses.Accesses",
-    "twill.emit.after.Epilogue",
-    "twill.emit.allocations.Allocations",
-    "twill.emit.dress.Gluon",
-    "twill.emit.dress.torch.Torch",
-    "twill.emit.effects.Effects",
-    "twill.emit.memory.Memories",
-    "twill.emit.operations.Operations",
-    "twill.emit.reference.Reference",
-    "twill.emit.roles.Role",
     "twill.frontends.builder.values.Carried",
     "twill.frontends.ddg.format.DependenceGraphs",
 }

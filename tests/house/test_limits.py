@@ -15,20 +15,7 @@ from tests.house.test_house import ROOT, own_files, sources
 LIMITS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["twill"]["limits"]
 KERNELS = tuple(ROOT / "traces" / folder for folder in ("kernels", "gallery"))
 """Triton kernels, whose parameters are pointers and strides."""
-LONG_FACES = {
-    "sim/emulator",
-    "twill",
-    "twill/cli",
-    "twill/emit/dress",
-    "twill/emit/host",
-    "twill/interface",
-    "twill/studies/audit",
-    "twill/studies/bench",
-    "twill/studies/explore",
-    "twill/studies/reproduce",
-    "twill/studies/sweep",
-    "twill/studies/tune",
-}
+LONG_FACES = {"twill"}
 """Folders whose `__init__.py` is longer than a face all the same."""
 
 
