@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import twill
 from tests.emit.campaign import COMPILED, FAILED, kernels, outcome, programs
-from tests.emit.test_emit import HOPPER, computes_what_it_should, solved
+from tests.emit.test_emit import GALLERY, HOPPER, computes_what_it_should, solved
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import DefectError, RefusedError
@@ -131,3 +131,16 @@ def test_every_emitted_function_has_each_argument_once() -> None:
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         names = [argument.arg for argument in function.args.args]
         assert len(names) == len(set(names))
+
+
+def test_a_product_that_ptxas_does_not_compile_in_so_wide_a_launch_is_refused() -> None:
+    """For 256 columns it takes 158 registers per thread; three warp groups of a launch have 168."""
+    loop = load_loop(str(GALLERY / "mla_decode.sm90.mlir"))
+    given = baselines.multi_warp(loop, twill.Machine.named("hopper_h100"))
+    emitted(given)
+    file = given.machine.registers
+    assert file is not None
+    smaller = file.model_copy(update={"file": file.file.model_copy(update={"value": 49152})})
+    machine = given.machine.model_copy(update={"registers": smaller})
+    with pytest.raises(RefusedError, match=r"256 columns takes 158 .* has 128; fewer groups"):
+        emitted(given.model_copy(update={"machine": machine}))

@@ -41,6 +41,9 @@ from twill.lower.prepare import prepared
 DEFAULT_WARPS = 4
 LEAST_REGISTERS, MOST_REGISTERS = 24, 256  # that `setmaxnreg` takes
 BLACKWELL = "sm_10"
+BESIDE_PRODUCT = 30
+"""Registers per thread beside the result of a `wgmma`: ptxas of CUDA 13 (C7602) wants 158 for 256
+columns in a launch that has 128, whatever `setmaxnreg` says."""
 
 
 def emitted(schedule: Schedule) -> str:
@@ -200,7 +203,9 @@ class _Kernel:
         `more`: whether there is one that only does what follows the loop.
         """
         found = [(g.name, g.warps, max(g.registers or 0, LEAST_REGISTERS)) for g in groups]
-        spare = self._spare(found, more=DEFAULT_WARPS * more)
+        every = [*found, *[(EPILOGUE, DEFAULT_WARPS, LEAST_REGISTERS)] * more]
+        self._refuse_large_products(every)
+        spare = self._spare(every)
         found = [
             (name, warps, min(registers + spare, MOST_REGISTERS))
             if warps == DEFAULT_WARPS and self._copies_by_pointers(name)
@@ -220,20 +225,42 @@ class _Kernel:
             )
         return [first, *(p for p in found if p is not first)]
 
-    def _spare(self, partitions: list[tuple[str, int, int]], more: int) -> int:
-        """Return the registers of a thread that no partition asks for, in steps of `setmaxnreg`."""
+    def _warp_groups(self, partitions: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
+        """Return groups of four warps, and the registers of a thread, of all partitions."""
         wide = [(warps // 4, registers) for _, warps, registers in partitions if warps >= 4]
         narrow = [registers for _, warps, registers in partitions if warps < 4]
         if narrow:  # up to four warps fill up one group, which has the most that one of them needs
             wide.append((-(-len(narrow) // 4), max(narrow)))
-        if more:
-            wide.append((more // 4, LEAST_REGISTERS))
+        return wide
+
+    def _launched(self, partitions: list[tuple[str, int, int]]) -> int | None:
+        """Return the registers of each thread of a launch, in steps of `setmaxnreg`."""
         file = self.schedule.machine.registers
-        if file is None:
+        threads = 128 * sum(groups for groups, _ in self._warp_groups(partitions))
+        return None if file is None else int(file.file.value) // threads // 8 * 8
+
+    def _spare(self, partitions: list[tuple[str, int, int]]) -> int:
+        """Return the registers of a thread that no partition asks for."""
+        groups, each = self._warp_groups(partitions), self._launched(partitions)
+        if each is None:
             return 0
-        count = sum(sets for sets, _ in wide)
-        each = int(file.file.value) // (count * 128) // 8 * 8
-        return max(0, each * count - sum(sets * registers for sets, registers in wide))
+        return max(0, sum(count * (each - registers) for count, registers in groups))
+
+    def _refuse_large_products(self, partitions: list[tuple[str, int, int]]) -> None:
+        """Refuse a product in registers that ptxas does not compile in so wide a launch."""
+        each = self._launched(partitions)
+        for operation in self.schedule.loop.operations:
+            if operation.kind != "mma" or not self.memories.slots.in_registers(operation.name):
+                continue
+            product = self.memories.slots.first(operation.name, "mma")
+            layout = self.source.type_of(product.results[0]).layout
+            columns = layout.parameters["instrShape"][1] if layout is not None else 0
+            if each is not None and columns // 2 + BESIDE_PRODUCT > each:
+                raise RefusedError(
+                    f"{operation.name}: a product of {columns} columns takes "
+                    f"{columns // 2 + BESIDE_PRODUCT} registers per thread to compile, and a "
+                    f"launch of these groups has {each}; fewer groups have more"
+                )
 
     def _copies_by_pointers(self, group: str) -> bool:
         """Whether a group copies through pointers, for which schedules book no registers."""
