@@ -25,6 +25,12 @@ pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore")]
 POINTS = {"tma-latency": "50:250:40", "depth": "1:3"}
 
 
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that lose their scheduler leave their scratch folders."""
+    monkeypatch.setenv("DASK_TEMPORARY_DIRECTORY", str(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def local() -> Iterator[Any]:
     """A scheduler and two worker processes."""

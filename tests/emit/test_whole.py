@@ -59,7 +59,7 @@ def test_what_verify_refuses_is_not_emitted_without_a_word(tmp_path: Path) -> No
 
 
 def test_text_that_is_no_python_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("twill.emit.kernel._Kernel.text", lambda _: "def f(a, a): pass\n")
+    monkeypatch.setattr("twill.emit.kernel.printed", lambda _: "def f(a, a): pass\n")
     with pytest.raises(DefectError, match=r"is no Python .*duplicate argument 'a'"):
         emitted(solved("gemm_pointers_hopper"))
 
