@@ -134,7 +134,7 @@ def test_every_emitted_function_has_each_argument_once() -> None:
 
 
 def test_a_product_that_ptxas_does_not_compile_in_so_wide_a_launch_is_refused() -> None:
-    """For 256 columns it takes 158 registers per thread; two warp groups of half a file have 128."""
+    """For 256 columns ptxas takes 158 registers; two warp groups of half a file have 128."""
     loop = load_loop(str(GALLERY / "mla_decode.sm90.mlir"))
     given = baselines.multi_warp(loop, twill.Machine.named("hopper_h100"))
     emitted(given)
