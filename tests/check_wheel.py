@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 KINDS = {".py", ".toml", ".json", ".mlir", ".csv", ".typed", ".j2", ".css", ".js"}
-MEASURED = ("traces/measure/", "traces/results/")  # what GPUs and runs said, which nothing packaged reads
+MEASURED = ("traces/measure/", "traces/results/")  # nothing packaged reads it
 HAND_WRITTEN = "twill/traces/schedules/paper_example_by_hand.json"
 # Programs of both architectures, with parts, copies and turns, under conditions that use all else.
 PROGRAMS = ["fa3_forward_128x128_parts", "fa4_forward_rescaling"]
