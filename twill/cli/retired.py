@@ -13,7 +13,7 @@ from twill.base.errors import InputError
 # The last word is what is gone, the words before it are the command that had it.
 RETIRED = {
     "bench": "python -m tests.validation.bench or simulator_bench, in a clone",
-    "emit --to": "a kernel is always Gluon",
+    "emit --to": "twill emit without it: a kernel is always Gluon",
     "calibrate --from-measurements": "python -m tests.validation.load_fit, in a clone",
     "reproduce --markdown": "python -m tests.validation.results, in a clone",
     "reproduce --stop": "python -m tests.validation.results, in a clone",
