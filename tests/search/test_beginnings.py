@@ -73,6 +73,8 @@ def test_where_few_groups_are_preferred_all_levels_are_solved_for(operations: in
     assert found == ((request,) if operations <= MOST_SOLVED else beginnings(request))
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_the_least_interval_is_looked_for_once(attention: Loop, hopper: Machine) -> None:
     intervals: dict[str, dict[str, Any]] = {}
     for request in beginnings(Request(attention, hopper)):
