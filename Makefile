@@ -26,16 +26,17 @@ demo: $(VENV)/run
 	$(BIN)/twill emit demo/schedule.json -o demo/kernel.py
 	$(BIN)/twill run-kernel demo/kernel.py --emulate --no-victims
 
+# Of other kinds: make test KINDS='slow and sample'
 test: engine
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(KINDS),-m '$(KINDS)')
 
 # The compiled engine, for tests only: a minute, and at once where it is compiled from these sources already.
 engine: $(VENV)/test
 	$(BIN)/python -c 'from tests.support import engine; print(engine.build())'
 
 # Longer tests, some of each kind; `pytest -m slow` runs all.
-slow-sample: $(VENV)/test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow and sample'
+slow-sample:
+	$(MAKE) test KINDS='slow and sample'
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
