@@ -111,7 +111,7 @@ def outcome(name: str, program: str, schedule: Schedule) -> Outcome:
         file.write_text(text)
         try:
             found = compiled_kernel(str(file), ARCHITECTURES[machine])
-        except Exception as error:
+        except Exception as error:  # of whatever kind Triton or ptxas raise: it did not compile
             cause: BaseException = error
             while cause.__cause__ is not None:
                 cause = cause.__cause__

@@ -26,6 +26,7 @@ QUICK = {"pipe_rates", "tma_latency"}
 
 
 def interval(schedule: Schedule, **options: str) -> float:
+    # The options are text of a TOML file, which `run` checks.
     found = run(schedule, warp_scheduler=options.get("scheduler", "round-robin"))  # type: ignore[arg-type]
     assert found.measured_interval_cycles is not None
     return found.measured_interval_cycles

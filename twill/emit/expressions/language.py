@@ -116,7 +116,7 @@ class Language:
         return Text(f"{operand}.to({self.module}.{kind})")
 
     def unsigned(self, statement: Statement, operands: list[Text]) -> Text:
-        """Return what is computed of integers without a sign."""
+        """Return what is computed of integers without a sign; each language has its own way."""
         raise NotImplementedError
 
     def extreme(self, statement: Statement, operands: list[Text]) -> Text:

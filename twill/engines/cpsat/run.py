@@ -148,7 +148,7 @@ class Run:
 def _callback(cp: Any, look: Callable[[Any], bool]) -> Any:
     """Return a callback that stops a search once `look` does not want to see more of it."""
 
-    class Callback(cp.CpSolverSolutionCallback):  # type: ignore[misc]
+    class Callback(cp.CpSolverSolutionCallback):  # type: ignore[misc] # known at run time
         def on_solution_callback(self) -> None:
             if not look(self):
                 self.stop_search()
