@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
+from twill.emit.expressions.language import LARGER
 from twill.emit.expressions.texts import Text, joined
 from twill.emit.expressions.torch import Torch
 from twill.emit.host.choice import Choice
@@ -88,6 +89,7 @@ class HostFile:
     tables: dict[str, str]  # functions for integers in memory, by argument
     remarks: list[str]  # lines about what tests do not reach
     tested: list[int]  # numbers of iterations
+    magnitudes: dict[int, float]  # of random numbers, for a number of iterations, where not 1
 
 
 def host_file(kernel: Kernel) -> HostFile:
@@ -104,6 +106,7 @@ def host_file(kernel: Kernel) -> HostFile:
     parameters = kernel.source.parameters()
     memory = [p for p in parameters if p.is_memory]
     numbers = dict(_numbers(kernel, [p for p in parameters if not p.is_memory]))
+    tested = sorted({least, least + 1, least + 2, 8})
     return HostFile(
         kernel=kernel.kernel_name,
         arguments=tuple(_argument(kernel, p) for p in parameters),
@@ -115,7 +118,8 @@ def host_file(kernel: Kernel) -> HostFile:
         numbers=numbers | {"grid": f"({', '.join(size.text for size in choice.grid)})"},
         tables={name: f"lambda place: {entry.text}" for name, entry in choice.tables.items()},
         remarks=_remarks(kernel),
-        tested=sorted({least, least + 1, least + 2, 8}),
+        tested=tested,
+        magnitudes=_magnitudes(kernel.source, tested),
     )
 
 
@@ -176,6 +180,18 @@ def _numbers(kernel: Kernel, parameters: list[Parameter]) -> Iterator[tuple[str,
         integer = p.dtype.startswith("i")
         text = kernel.choice.arguments.numbers[p.name].text if integer else str(2.0 ** next(powers))
         yield p.name, text
+
+
+def _magnitudes(source: Source, tested: list[int]) -> dict[int, float]:
+    """Return magnitudes of random numbers that show what those of about one hide.
+
+    Small ones saturate no function. Exponentials of large ones overflow, unless a running maximum
+    is subtracted from their arguments.
+    """
+    body = source.loop.regions[0].blocks[0]
+    larger = [o for s in body.ops if name_of(s) in LARGER for o in s.operands]
+    large = {tested[2]: 4.0} if any(o in body.args for o in larger) else {}
+    return {tested[1]: 0.125} | large
 
 
 def least_iterations(kernel: Kernel) -> int:

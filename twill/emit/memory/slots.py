@@ -6,6 +6,7 @@ from twill.artifacts.loop import Tile
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
+from twill.base.graphs import reached
 from twill.emit.expressions.gluon import Gluon
 from twill.emit.layouts import Layouts
 from twill.emit.names import Names, names_beside, slot_and_parity
@@ -120,10 +121,15 @@ class Slots:
         return f"{self.names(self.same_place(storage))}_tmem"
 
     def same_place(self, storage: Storage) -> str:
-        """Return the first value that lies at the same addresses and is of the same type."""
+        """Return the first value that lies at the same addresses and is of the same type.
+
+        Without addresses, that is the first of those that update each other in place.
+        """
         tile = self.tile(storage.value)
         if not storage.addresses:
-            return storage.value
+            updates = [(d.producer, d.consumer) for d in self.schedule.loop.dependences if d.in_place]
+            place = reached([storage.value], lambda v: {n for u in updates if v in u for n in u})
+            return next(value for value in self.tensors if value in place)
         return next(
             s.value
             for s in self.tensors.values()
