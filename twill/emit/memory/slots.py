@@ -127,7 +127,9 @@ class Slots:
         """
         tile = self.tile(storage.value)
         if not storage.addresses:
-            updates = [(d.producer, d.consumer) for d in self.schedule.loop.dependences if d.in_place]
+            updates = [
+                (d.producer, d.consumer) for d in self.schedule.loop.dependences if d.in_place
+            ]
             place = reached([storage.value], lambda v: {n for u in updates if v in u for n in u})
             return next(value for value in self.tensors if value in place)
         return next(
