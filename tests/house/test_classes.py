@@ -21,10 +21,6 @@ CIRCLES: set[str] = set()
 SINGLE_HEIRS = {
     "twill.cli.options.RunOptions",
     "twill.cli.retired.Tree",
-    "twill.schemas.documents.Operation",
-    "twill.schemas.schedule_documents.Differences",
-    "twill.schemas.schedule_documents.PolishedFigures",
-    "twill.schemas.schedule_documents.StaticFigures",
 }
 """Bases that have one heir and are never made all the same."""
 MANY_METHODS = {
