@@ -23,12 +23,7 @@ SINGLE_HEIRS = {
     "twill.cli.retired.Tree",
 }
 """Bases that have one heir and are never made all the same."""
-MANY_METHODS = {
-    "twill.artifacts.machine.Machine",
-    "twill.artifacts.schedule.Schedule",
-    "twill.frontends.builder.values.Carried",
-    "twill.frontends.ddg.format.DependenceGraphs",
-}
+MANY_METHODS: set[str] = set()
 """Classes that have too many methods all the same."""
 
 

@@ -9,9 +9,9 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
@@ -26,6 +26,7 @@ STRING_OR_COMMENT = re.compile(
 )
 # A key of more than 64 parts, for which the library takes quadratic time.
 DEEP_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
+Made = TypeVar("Made", bound="Artifact")
 MISSING = "this key is required"
 MOST_NAMES = 8  # of what is packaged, in an error
 MOST_KEY = 60  # characters of a key, in an error
@@ -115,35 +116,16 @@ class Artifact(Part):
             If the text is not JSON or not a valid artifact; names the path and the value.
         """
         try:
-            artifact = cls.model_validate_json(text)
-        except ValidationError as error:
-            told, document = cls._of_earlier_version(text)
+            artifact = _valid(cls, text, file)
+        except InputError:
+            document, told = _of_today(cls, text)
             if document is None:
-                raise first_problem(error, file, cls.said_of_missing) from None
-            artifact = cls._brought_up(document, told, file)
+                raise
+            artifact = _valid(cls, document, file)
+            if told:
+                tell_brought_up(file or artifact.summary, told)
         artifact.read_from(file)
         return artifact
-
-    @classmethod
-    def _brought_up(cls, document: str, told: list[str], file: str) -> Self:
-        """Return the artifact that a document is in the form of today, and say what was done."""
-        try:
-            artifact = cls.model_validate_json(document)
-        except ValidationError as error:
-            raise first_problem(error, file, cls.said_of_missing) from None
-        if told:
-            tell_brought_up(file or artifact.summary, told)
-        return artifact
-
-    @classmethod
-    def _of_earlier_version(cls, text: str | bytes) -> tuple[list[str], str | None]:
-        """Return what was done to a document of an earlier version, and the document; or None."""
-        try:
-            document = json.loads(text)
-            told = cls.bring_up(document) if isinstance(document, dict) else None
-            return told or [], None if told is None else json.dumps(document, allow_nan=False)
-        except (ValueError, RecursionError):
-            return [], None
 
     @classmethod
     def bring_up(cls, document: dict[str, Any]) -> list[str] | None:  # noqa: ARG003
@@ -192,20 +174,25 @@ class Artifact(Part):
         InputError
             If the text is not TOML or not a valid artifact.
         """
-        try:
-            document = json.dumps(cls.completed(parse_toml(text, file), file))
-        except RecursionError:
-            raise InputError("not TOML: nested too deeply", file=file) from None
-        except TypeError as error:
-            raise InputError(
-                f"a value of a type that machines do not use: {error}", file=file
-            ) from None
-        return cls.from_json(document, file=file)
+        return cls.from_json(toml_as_json(text, file), file=file)
 
-    @classmethod
-    def completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:  # noqa: ARG003
-        """Fill in what a TOML document leaves to another file; nothing by default."""
-        return document
+
+def _valid(kind: type[Made], text: str | bytes, file: str) -> Made:
+    """Return the artifact of a JSON text; refuse one that is not valid."""
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        raise first_problem(error, file, kind.said_of_missing) from None
+
+
+def _of_today(kind: type[Artifact], text: str | bytes) -> tuple[str | None, list[str]]:
+    """Return a document of an earlier version as one of today, with the changes; or None."""
+    try:
+        document = json.loads(text)
+        told = kind.bring_up(document) if isinstance(document, dict) else None
+        return None if told is None else json.dumps(document, allow_nan=False), told or []
+    except (ValueError, RecursionError):
+        return None, []
 
 
 def tell_brought_up(file: str, told: Sequence[str]) -> None:
@@ -214,6 +201,19 @@ def tell_brought_up(file: str, told: Sequence[str]) -> None:
 
 
 _warn_once = functools.cache(warn)
+
+
+def toml_as_json(
+    text: bytes, file: str, complete: Callable[[dict[str, Any]], dict[str, Any]] = dict
+) -> str:
+    """Return a TOML document as JSON, once `complete` has filled it in."""
+    try:
+        return json.dumps(complete(parse_toml(text, file)))
+    except RecursionError:
+        raise InputError("not TOML: nested too deeply", file=file) from None
+    except TypeError as error:
+        message = f"a value of a type that machines do not use: {error}"
+        raise InputError(message, file=file) from None
 
 
 def parse_toml(text: bytes, file: str) -> dict[str, Any]:

@@ -310,6 +310,11 @@ class Synchronisation(Part):
     named: Synchronisation | None = None
     transactions: Count | None = None
 
+    @property
+    def most_expected(self) -> int | None:
+        """Bytes that a phase of a barrier can expect, None for any number."""
+        return None if self.transactions is None else self.transactions.value
+
 
 class Interference(Part):
     """A unit that is slower while another one, `beside` it, works; a pipe in any context does.

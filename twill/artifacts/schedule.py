@@ -227,7 +227,7 @@ class Schedule(Artifact):
             check_known(f"{path}.value", storage.value, known["operation"], "operation")
             if storage.reader is not None:
                 check_known(f"{path}.reader", storage.reader, known["operation"], "operation")
-                self._check_read(path, storage.value, storage.reader, storage.distance)
+                _check_read(self.loop, path, storage.value, storage.reader, storage.distance)
             if storage.group is not None:
                 check_known(f"{path}.group", storage.group, known["group"], "group")
 
@@ -237,28 +237,14 @@ class Schedule(Artifact):
         for key, name, what in references(instruction):
             check_known(f"{path}.{key}", name, known[what], what)
         if isinstance(instruction, Get):
-            self._check_read(path, instruction.value, instruction.reader, instruction.distance)
+            _check_read(
+                self.loop, path, instruction.value, instruction.reader, instruction.distance
+            )
         elif isinstance(instruction, Arrive) and instruction.expect is not None:
-            most = self.machine.transactions
+            most = self.machine.synchronisation.most_expected
             if most is not None and instruction.expect > most:
                 message = f"a barrier counts at most {most} bytes (got {instruction.expect})"
                 raise refuse(f"{path}.expect", message)
-
-    def _check_read(self, path: str, value: str, reader: str, distance: int) -> None:
-        """Refuse a copy for an operation that does not read the value, or not at that distance."""
-        read = [
-            d.distance
-            for d in self.loop.dependences
-            if (d.producer, d.consumer, d.kind) == (value, reader, "data")
-        ]
-        if not read:
-            raise refuse(f"{path}.reader", f"{short(reader)} does not read {short(value)}")
-        if distance not in read:
-            distances = " and ".join(map(str, sorted(set(read))))
-            raise refuse(
-                f"{path}.distance",
-                f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
-            )
 
     @property
     def summary(self) -> str:
@@ -283,3 +269,20 @@ class Schedule(Artifact):
     def program(self, group: str) -> Program:
         """Return the program of the group called `group`; a KeyError says that it has none."""
         return {program.group: program for program in self.programs}[group]
+
+
+def _check_read(loop: Loop, path: str, value: str, reader: str, distance: int) -> None:
+    """Refuse a copy for an operation that does not read the value, or not at that distance."""
+    read = {
+        d.distance
+        for d in loop.dependences
+        if (d.producer, d.consumer, d.kind) == (value, reader, "data")
+    }
+    if not read:
+        raise refuse(f"{path}.reader", f"{short(reader)} does not read {short(value)}")
+    if distance not in read:
+        distances = " and ".join(map(str, sorted(read)))
+        raise refuse(
+            f"{path}.distance",
+            f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, TypedDict
 
@@ -91,6 +92,16 @@ class _Recording(Protocol):
     def reading(self, value: Value) -> Value: ...
     def tile(self, shape: Shape, dtype: ElementType, memory: MemoryName) -> Tile: ...
     def error(self, message: str) -> InputError: ...
+
+
+def _binary(kind: str) -> Callable[[Value, Value | float], Value]:
+    """Return the operator of an element-wise operation."""
+    return lambda one, other: one.loop.elementwise(kind, one, other)
+
+
+def _reflected(kind: str) -> Callable[[Value, float], Value]:
+    """Return the operator for a number on the left."""
+    return lambda one, other: one.loop.elementwise(kind, other, one)
 
 
 class Value:
@@ -221,23 +232,9 @@ class Value:
         self.loop.give_name(self, name)
         return self
 
-    def __add__(self, other: Value | float) -> Value:
-        return self.loop.elementwise("add", self, other)
-
-    def __radd__(self, other: float) -> Value:
-        return self.loop.elementwise("add", other, self)
-
-    def __sub__(self, other: Value | float) -> Value:
-        return self.loop.elementwise("sub", self, other)
-
-    def __rsub__(self, other: float) -> Value:
-        return self.loop.elementwise("sub", other, self)
-
-    def __mul__(self, other: Value | float) -> Value:
-        return self.loop.elementwise("mul", self, other)
-
-    def __rmul__(self, other: float) -> Value:
-        return self.loop.elementwise("mul", other, self)
+    __add__, __radd__ = _binary("add"), _reflected("add")
+    __sub__, __rsub__ = _binary("sub"), _reflected("sub")
+    __mul__, __rmul__ = _binary("mul"), _reflected("mul")
 
     def __matmul__(self, other: Value) -> Value:
         return self.loop.mma(self, other)
