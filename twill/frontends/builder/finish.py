@@ -21,8 +21,7 @@ from twill.base.errors import short
 from twill.base.names import unused
 from twill.frontends.builder.recorder import Recorder
 from twill.frontends.builder.values import Node, Value, Variable
-from twill.frontends.fused import NEGATED
-from twill.frontends.refusals import complaint
+from twill.frontends.shared import NEGATED, complaint
 from twill.frontends.types import Layout, blocked, elements_per_thread, lanes_per_warp, sharing
 
 

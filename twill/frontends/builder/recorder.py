@@ -23,7 +23,7 @@ from twill.frontends.builder.values import (
     Variable,
     describe,
 )
-from twill.frontends.refusals import complaint
+from twill.frontends.shared import complaint
 
 OWN_MODULES = "twill.frontends.builder"
 Products = Literal["registers", "tmem"]

@@ -20,7 +20,7 @@ from twill.artifacts.loop import (
     zero_distance_cycle,
 )
 from twill.base.errors import InputError, short
-from twill.frontends.refusals import complaint
+from twill.frontends.shared import complaint
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.types import Type, is_shaped, parse_type
 

@@ -11,22 +11,153 @@ pipeline, with ``sched.slots`` of the rings of their loads, and ``sched.wait_sta
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
-from collections.abc import Iterable, Mapping
+import importlib.util
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest import mock
 
+from twill.base.console import note
 from twill.base.errors import InputError
-from twill.frontends.triton_dump.call import Configured, example, with_strides
-from twill.frontends.triton_dump.files import found, gpu_of, one_line, shortened, undecorated
-from twill.frontends.triton_dump.lower import DEFAULT_WARPS, check_target, dump, dump_compiled
-from twill.frontends.triton_dump.settings import (
-    NUMBERS,
+from twill.base.files import keep_input
+from twill.frontends.triton_dump.call import (
+    Configured,
     check_complete,
+    example,
     may_be_left_out,
     read_settings,
+    with_strides,
+)
+from twill.frontends.triton_dump.lower import (
+    DEFAULT_WARPS,
+    check_target,
+    dump,
+    import_triton,
+    target_of,
 )
 
-__all__ = ["dump_compiled", "dump_kernel", "unset_constants"]
+LONGEST_REASON = 300
+# A file is imported for each of its dumps.
+note_once = functools.cache(note)
+
+
+class _Driver:
+    """What Triton asks about a GPU, of one on which nothing is launched."""
+
+    def __init__(self, architecture: int) -> None:
+        self.architecture = architecture
+
+    def get_current_target(self) -> Any:
+        """Return what Triton compiles for."""
+        return target_of(self.architecture)
+
+    def get_active_torch_device(self) -> Any:
+        """Return the device as PyTorch calls it."""
+        return importlib.import_module("torch").device("cuda", 0)
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"nothing is launched where a kernel is dumped ({name})")
+
+
+@contextlib.contextmanager
+def gpu_of(architecture: int, source: str) -> Iterator[None]:
+    """Let Triton, and PyTorch where `source` imports it, see a GPU of an architecture.
+
+    Files choose configurations by what they see, and that is not to depend on the host.
+    """
+    runtime = importlib.import_module("triton.runtime.driver").driver
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(runtime, "_active", _Driver(architecture)))
+        if "torch" in source and importlib.util.find_spec("torch"):
+            capability = divmod(architecture, 10)
+            cuda = importlib.import_module("torch").cuda
+            told = mock.patch.object(cuda, "get_device_capability", return_value=capability)
+            stack.enter_context(told)
+        yield
+
+
+def found(where: str, architecture: int) -> tuple[Any, str]:
+    """Return a kernel with what decorates it, and its file.
+
+    Raises
+    ------
+    InputError
+        If there is no such kernel.
+    """
+    triton = import_triton()
+    if triton.knobs.runtime.interpret:
+        raise InputError("TRITON_INTERPRET is set, so that kernels are interpreted, not compiled")
+    file, _, name = where.rpartition(":")
+    if not file.endswith(".py") or not name:
+        raise InputError("not a kernel; name one as FILE.py:KERNEL", file=where)
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise InputError("no such file", file=file)
+    keep_input(path.stat())
+    with gpu_of(architecture, path.read_text(errors="replace")):
+        return _kernel(_imported(path, file, name), name, file), file
+
+
+def _imported(path: Path, file: str, name: str) -> ModuleType:
+    """Return the module; what fails behind the kernel, such as a launch, is said and left out."""
+    specification = importlib.util.spec_from_file_location(f"{path.stem}_to_dump", path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    search_path = list(sys.path)
+    sys.path.insert(0, str(path.parent))
+    sys.modules[module.__name__] = module
+    try:
+        specification.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if undecorated(getattr(module, name, None)) is None:
+            raise InputError(f"cannot be imported: {one_line(error)}", file=file) from None
+        note_once(f"twill: {file}: what follows {name} is left out: {one_line(error)}")
+    finally:
+        sys.path[:] = search_path
+        del sys.modules[module.__name__]
+    return module
+
+
+def _kernel(module: ModuleType, name: str, file: str) -> Any:
+    named = getattr(module, name, None)
+    kernel = undecorated(named)
+    if kernel is None:
+        decorated = ((n, undecorated(value)) for n, value in vars(module).items())
+        own = [n for n, found in decorated if found and found.fn.__module__ == module.__name__]
+        problem = "not decorated with triton.jit" if callable(named) else "there is no such kernel"
+        kernels = f"kernels are {', '.join(own)}" if own else "no function of the file is"
+        raise InputError(f"{problem}; {kernels}", path=name, file=file)
+    if kernel.is_gluon():
+        raise InputError("a Gluon kernel, which fixes its own pipeline", path=name, file=file)
+    return named
+
+
+def undecorated(value: Any) -> Any:
+    """Return the kernel behind ``triton.jit``, below autotuning and heuristics, or None."""
+    runtime = importlib.import_module("triton.runtime")
+    while isinstance(value, runtime.Autotuner | runtime.Heuristics):
+        value = value.fn
+    return value if isinstance(value, runtime.JITFunction) else None
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error as one line."""
+    name = type(error).__name__
+    return shortened(f"{name}: {error}" if str(error) else name)
+
+
+def shortened(text: str) -> str:
+    """Return a text as one line, not too long."""
+    return textwrap.shorten(text, LONGEST_REASON, placeholder="...")
 
 
 def dump_kernel(
@@ -61,7 +192,7 @@ def dump_kernel(
     name = where.rpartition(":")[2]
     shown = f"twill loop dump {where} --sm {architecture}"
     with gpu_of(architecture, ""):
-        given = example(like, NUMBERS)
+        given = example(like)
         names = [parameter.name for parameter in kernel.params]
         given |= read_settings(kernel, settings, where)
         given |= with_strides(names, given)

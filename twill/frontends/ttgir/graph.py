@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from twill.base.errors import InputError, short
-from twill.frontends.refusals import refused
+from twill.frontends.shared import refused
 from twill.frontends.ttgir.draft import Axes
 from twill.frontends.ttgir.kinds import VIEWS, kind_of
 from twill.frontends.ttgir.reader import Dump, has_body, integer, integers, name_of, string, uses

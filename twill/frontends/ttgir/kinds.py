@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.base.errors import InputError, short
-from twill.frontends.refusals import refused
+from twill.frontends.shared import refused
 from twill.frontends.ttgir.reader import (
     Dump,
     attribute,

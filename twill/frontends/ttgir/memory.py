@@ -20,7 +20,7 @@ from typing import Literal
 from xdsl.ir import Operation, SSAValue
 
 from twill.base.graphs import reached
-from twill.frontends.refusals import refused
+from twill.frontends.shared import refused
 from twill.frontends.ttgir.draft import Flow
 from twill.frontends.ttgir.graph import BodyGraph, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (

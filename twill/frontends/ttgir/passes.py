@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from twill.artifacts.loop import Tile
-from twill.frontends.fused import NEGATED
+from twill.frontends.shared import NEGATED
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 
 ASYNC_COPY_BITS = 32
