@@ -1,4 +1,4 @@
-"""What the artifacts have in common: strict validation, stable bytes."""
+"""Common parts of the artifacts: strict validation, stable bytes, answers kept for each object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
@@ -26,6 +26,8 @@ STRING_OR_COMMENT = re.compile(
 )
 # A key of more than 64 parts, for which the library takes quadratic time.
 DEEP_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 Made = TypeVar("Made", bound="Artifact")
 MISSING = "this key is required"
 MOST_NAMES = 8  # of what is packaged, in an error
@@ -335,3 +337,29 @@ def _dotted(location: tuple[int | str, ...]) -> str:
         for step in location
     )
     return "".join(steps).removeprefix(".")
+
+
+def by_identity(most: int) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Return a decorator that keeps answers, at most so many, for the same objects once more.
+
+    Equal ones are others: loops and machines take longer to compare than most answers.
+    """
+
+    def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        # Beside each answer what was asked about, so that nothing else gets its number.
+        kept = dict[tuple[object, ...], tuple[object, Answer]]()
+
+        @functools.wraps(function)
+        def answer(*given: Given.args, **named: Given.kwargs) -> Answer:
+            key = (*map(id, given), *((name, id(value)) for name, value in named.items()))
+            found = kept.get(key)
+            if found is None:
+                found = (given, named), function(*given, **named)
+                if len(kept) >= most:
+                    kept.clear()
+                kept[key] = found
+            return found[1]
+
+        return answer
+
+    return decorate

@@ -16,10 +16,9 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field
 
-from twill.artifacts.base import Part, refuse
+from twill.artifacts.base import Part, by_identity, refuse
 from twill.artifacts.hardware import MOST_UNITS, Memories, Quantity, Text, Unit
 from twill.artifacts.loop import MOST_CYCLES, Cost, Name, Operation, Step
-from twill.artifacts.memoization import by_identity
 from twill.base.errors import InputError, short
 
 MOST_RULES = 1_000

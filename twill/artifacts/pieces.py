@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
+from twill.artifacts.base import by_identity
 from twill.artifacts.loop import Loop, Operation, Tile
-from twill.artifacts.memoization import by_identity
 
 # Kinds of element-wise functions.
 BY_ELEMENT = {

@@ -24,8 +24,7 @@ from twill.artifacts.program import (
     Storage,
     references,
 )
-from twill.artifacts.promise import Promise
-from twill.artifacts.proof import Proof
+from twill.artifacts.proof import Promise, Proof
 from twill.artifacts.versions import (
     bring_machine_up,
     bring_schedule_up,

@@ -12,8 +12,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import JournalLine, Sweep, Swept
-from twill.artifacts.tuning import Tuned
+from twill.artifacts.sweep import JournalLine, Sweep, Swept, Tuned
 from twill.schemas import documents, schedule_documents
 from twill.sim.execute import Run
 from twill.studies.compare import Comparisons

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from twill.artifacts.base import Part
 from twill.artifacts.program import Barrier
-from twill.artifacts.promise import ProgramBound, Promise
-from twill.artifacts.proof import Level, LowerBound
+from twill.artifacts.proof import Level, LowerBound, ProgramBound, Promise
 from twill.artifacts.schedule import Rules
 from twill.base import errors
 from twill.bounds import ResourceArgument
