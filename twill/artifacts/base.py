@@ -78,7 +78,7 @@ class Artifact(Part):
 
     @property
     def summary(self) -> str:
-        """What it is, in some words."""
+        """A description in short; the name by default."""
         return str(getattr(self, "name", ""))
 
     def to_json(self) -> str:

@@ -51,7 +51,7 @@ FACTS = {".".join(fact.path): fact.said for fact in UNSAID}
 
 
 class Machine(Artifact):
-    """One SM as the scheduler and the simulator see it.
+    """An SM as the scheduler and the simulator see it.
 
     Attributes
     ----------

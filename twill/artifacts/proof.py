@@ -19,7 +19,7 @@ Cycles = Annotated[float, Field(gt=0)]
 
 
 class Weight(Part):
-    """What a part of an operation counts in a configuration bound.
+    """The weight of a part of an operation in a configuration bound.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Weight(Part):
         Units of the schedule's time, from the operation's issue; the operation takes the same of
         every functional unit all that time.
     weight : int
-        What it counts in every one of them.
+        The weight in every one of them.
     """
 
     operation: str
@@ -54,7 +54,7 @@ class LowerBound(Part):
     cycle : tuple of str
         For RecMII, the operations of the recurrence; for issue, the operation.
     solver : str, optional
-        Who refuted all smaller intervals, where no bound does.
+        The solver that refuted all smaller intervals, where no bound does.
     families : tuple of str
         Constraint families in the unsatisfiable core.
     most_stages : int, optional
@@ -85,7 +85,7 @@ class LowerBound(Part):
 
 
 class LevelProof(Part):
-    """One level of the objective: its value and whether nothing better exists.
+    """A level of the objective: its value and whether nothing better exists.
 
     `solver` refuted better values, where no bound does; of the interval the bound says it.
     """
@@ -97,7 +97,7 @@ class LevelProof(Part):
 
 
 class Proof(Part):
-    """What was proved about a schedule.
+    """The proof about a schedule.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Proof(Part):
     levels : tuple of LevelProof
         The objective, level by level: all of them, but slack where nothing is waited for.
     limits : dict
-        What the user allowed at most: ``registers`` per thread, ``groups``, ``transfers``,
+        The most that the user allowed: ``registers`` per thread, ``groups``, ``transfers``,
         ``stages``; the proof holds within them.
     pins : dict
         Operations that the user placed, with their groups.
@@ -149,7 +149,7 @@ class ProgramBound(Part):
     reason : str
         Which argument gives it, see docs/bounds.md.
     of : tuple of str
-        What it is about: a unit, or the operations of a recurrence.
+        The subject: a unit, or the operations of a recurrence.
     """
 
     cycles: Cycles
@@ -158,7 +158,7 @@ class ProgramBound(Part):
 
 
 class Promise(Part):
-    """What is promised of a schedule's programs.
+    """The promise of a schedule's programs.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Promise(Part):
     conditions : tuple of Measured
         All under which it was.
     bound : ProgramBound, optional
-        What no program of the loop is below under the first conditions.
+        The interval that no program of the loop is below under the first conditions.
     static_interval : int, optional
         Initiation interval of the static schedule from which the programs were found.
     simulations, seed : int

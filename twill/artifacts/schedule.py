@@ -100,7 +100,7 @@ class Placement(Part):
 class Schedule(Artifact):
     """A warp-specialized software pipeline for one loop on one machine.
 
-    Interval, length, stages, starts and proof are absent in a schedule that nobody solved; it can
+    Interval, length, stages, starts and proof are absent in a schedule without a solver; it can
     still be executed.
 
     Attributes
@@ -145,20 +145,7 @@ class Schedule(Artifact):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
-        """Read a schedule from JSON text.
-
-        Parameters
-        ----------
-        text : str or bytes
-            The JSON document, a ``twill.schedule``.
-        file : str
-            Name used in errors.
-
-        Raises
-        ------
-        InputError
-            If the text is not JSON or no schedule; names the path and the value.
-        """
+        """Read a schedule from JSON text, as `Artifact.from_json` does; an order is refused."""
         if says_schema(text, "twill.order"):
             message = "an order and no schedule yet; `twill.load_schedule` makes one of it"
             raise InputError(message, path="schema", file=file)

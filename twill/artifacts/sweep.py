@@ -27,20 +27,20 @@ Values = Scalar | tuple[Scalar, ...]
 
 
 class Sweep(Artifact):
-    """What a sweep runs: every combination of items, machines, variants and parameter values.
+    """Runs of a sweep: every combination of items, machines, variants and parameter values.
 
     Attributes
     ----------
     name, description : str
         For people.
     items : tuple of str
-        Loops or schedules: packaged names, or files; relative ones are beside the sweep's file.
+        Loops or schedules: packaged names, or files; relative paths begin at the sweep's folder.
     machines : tuple of str
         For the loops; the machine that a packaged loop is meant for without them.
     variants : tuple of str
         Ways to execute each loop, as ``python -m twill.sim compare`` names them.
     resolve : bool
-        Whether each point schedules its loop anew; otherwise the same schedule is run again.
+        Whether each point schedules its loop again; otherwise all run the same schedule.
     axes : dict
         Values by parameter: one, a list, or a range as text (``A:B`` for whole numbers,
         ``START:STOP:COUNT``, ``log:START:STOP:COUNT``, commas for a list).
@@ -55,7 +55,7 @@ class Sweep(Artifact):
     clock : float, optional
         Clock in MHz at which TFLOP/s are stated.
     timeout : float, optional
-        Seconds to schedule a loop. What is found in that time depends on the host.
+        Seconds to schedule a loop. The schedule found in that time depends on the host.
     """
 
     schema_name: Literal["twill.sweep"] = Field("twill.sweep", alias="schema")
@@ -122,7 +122,7 @@ class Sealed(Artifact):
 
 
 class SweptRun(Part):
-    """What some points of a sweep ran: a schedule's file, or what each scheduled anew.
+    """The subject of some points: a schedule's file, or what each schedules again.
 
     `note` says why there is no schedule, or what it needs that the machine lacks; `hash` is that of
     the texts of all that.
@@ -147,9 +147,9 @@ class Swept(Sealed):
     twill_version, code_hash : str
         The code that rows follow from.
     sweep : Sweep
-        What was asked.
+        The request.
     runs : tuple of SweptRun
-        What ran.
+        The subjects of its runs.
     """
 
     schema_name: Literal["twill.swept"] = Field("twill.swept", alias="schema")
@@ -172,7 +172,7 @@ Count = Annotated[NonNegativeInt, Field(lt=1 << 63)]
 
 
 class JournalRow(Part):
-    """What came of a point, with further keys for the parameters of the sweep."""
+    """The result of a point, with further keys for the parameters of the sweep."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Scalar]
@@ -241,7 +241,7 @@ class KeptSchedule(Part):
 
 
 class Time(Part):
-    """What a candidate's kernel takes for one problem.
+    """The time of a candidate's kernel for one problem.
 
     `tiles_per_multiprocessor`: output tiles of the SM that has most; `iterations`: of the loop for
     one of them.
@@ -255,7 +255,7 @@ class Time(Part):
 
 
 class TunedRow(Part):
-    """One candidate.
+    """A candidate of tuning.
 
     Attributes
     ----------
@@ -264,13 +264,13 @@ class TunedRow(Part):
     rank : int, optional
         Its place among those that ran, from 1.
     values : dict
-        What it differs in from others, by parameter.
+        Values in which candidates differ, by parameter.
     tile : str
         Rows of its output tiles, columns where they are tiled too, and what an iteration takes of
         the other sequence or of the depth.
     status : str
         ``ran``; ``bounded``: its bound is too far above the best time, and it was not solved;
-        ``refused``; ``waiting``: nobody has looked at it yet.
+        ``refused``; ``waiting``: not examined yet.
     reason : str
         Why it was refused.
     bound_cycles, bound_reason, bound_microseconds
@@ -316,12 +316,12 @@ class TunedLine(HashedLine):
 
 
 class Tuned(Artifact):
-    """What tuning found (``tuned.json``).
+    """The result of tuning (``tuned.json``).
 
     Attributes
     ----------
     subject, machine, effort : str
-        What was tuned, for which SM, and how far faster programs were looked for.
+        The kernel, the SM, and how far faster programs were searched.
     problems : tuple of dict
         Sizes of the problems.
     within : float

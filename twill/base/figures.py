@@ -1,4 +1,4 @@
-"""What all figures share: one palette, names as they are, equal bytes for equal figures."""
+"""Common parts of figures: one palette, names as they are, equal bytes for equal figures."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ section {{ border-left: .6rem solid #ccc; padding-left: 1rem; margin: 1.5rem 0; 
 
 @dataclass(frozen=True)
 class Look:
-    """What tells one of several things from the others; nothing is told by colour alone."""
+    """The marks that distinguish one of several things; colour alone never does."""
 
     letter: str
     colour: str

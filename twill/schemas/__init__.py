@@ -1,6 +1,6 @@
 """JSON Schemas of the artifacts and of all that commands print as JSON, shipped as files.
 
-``python -m twill.schemas`` writes them anew after a change of the models.
+``python -m twill.schemas`` writes them again after a change of the models.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def rows(warps: int) -> Layout:
 
 
 class Finishing:
-    """What was recorded on its way to a loop; refuses what does not make one."""
+    """Names, layouts and dependences of recorded operations, on their way to a loop."""
 
     def __init__(self, builder: Recorder) -> None:
         self.builder = builder
@@ -92,7 +92,7 @@ class Finishing:
             self.fused.append((product, total))
 
     def _is_fused(self, total: Node, value: Value) -> bool:
-        """Whether what is read is a product that nobody else reads, element by element."""
+        """Whether the value is a product with a single reader, read element by element."""
         builder, product = self.builder, value.source
         if not isinstance(product, Node) or product.tile is None or total.cost is not None:
             return False

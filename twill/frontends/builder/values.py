@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 
 class Said(TypedDict, total=False):
-    """What may be said of any operation."""
+    """Options of every operation."""
 
     name: str | None  # unique in the loop; made from the kind without it
     cost: Cost | None  # in place of the machine's rule
@@ -28,7 +28,7 @@ class Lies(TypedDict, total=False):
 
 @dataclass(eq=False)
 class Outside:
-    """What the loop reads and does not make; it takes room only if it is an invariant."""
+    """A value that the loop reads and does not make; only an invariant takes room."""
 
     name: str
     tile: Tile
@@ -36,7 +36,7 @@ class Outside:
 
 @dataclass(eq=False)
 class Variable:
-    """What iterations hand on: `value`, assigned last, is read `distance` iterations later."""
+    """A loop-carried variable: `value`, assigned last, is read `distance` iterations later."""
 
     name: str
     tile: Tile
@@ -49,8 +49,9 @@ class Variable:
 class Node:
     """An operation under construction, as in the artifact but for its operands, which are values.
 
-    Its tile is without the elements per thread that follow from them. It updates the operand
-    `in_place` where it lies, and reduces along an axis. `read` says whether an operation reads it.
+    Its tile is without the elements per thread that follow from them. The operation updates the
+    operand `in_place` where it lies, and reduces along an axis. `read` says whether an operation
+    reads it.
     """
 
     kind: str
@@ -69,7 +70,7 @@ class Node:
 
 @dataclass(eq=False)
 class Order:
-    """A dependence that the user wrote, with what is said of it beside its ends."""
+    """A dependence that the user wrote, with its attributes."""
 
     first: Node
     then: Node
@@ -78,7 +79,7 @@ class Order:
 
 
 class _Recording(Protocol):
-    """What values ask of the loop under construction; see `twill.frontends.builder.recorder`."""
+    """The methods of `twill.frontends.builder.recorder.Recorder` that values call."""
 
     name: str
 
@@ -115,7 +116,7 @@ class Value:
     loop : LoopBuilder
         The loop that it belongs to.
     source : Node, Variable or Outside
-        What makes it; a variable stands for its value of an earlier iteration.
+        The origin of the value; a variable stands for its value of an earlier iteration.
     views : tuple of str
         Free operations between the source and this value.
     axes : tuple of int
@@ -250,8 +251,7 @@ class Carried(Value):
     """A variable of the loop: until it is assigned, its value of an earlier iteration.
 
     `assign`, ``+=``, ``-=`` and ``*=`` give it a new value, and ``x += a @ b`` is a product that
-    accumulates in place. What it holds at the end of the body is what a later iteration begins
-    with.
+    accumulates in place. Its content at the end of the body is what a later iteration begins with.
     """
 
     def __init__(self, loop: _Recording, variable: Variable) -> None:

@@ -48,7 +48,7 @@ class IterationArgument(_Lenient):
 
 
 class Operand(_Lenient):
-    """What an operation reads: an operation's result, a constant, what a loop carries, ..."""
+    """An operand: the result of an operation, a constant, a loop-carried value, ..."""
 
     op: str | None = None
     result: NonNegativeInt = 0
@@ -177,7 +177,7 @@ class DependenceGraphs(Artifact):
 
     @cached_property
     def _yields(self) -> dict[int, tuple[Operand, ...]]:
-        """What each loop hands on."""
+        """Values that each loop hands on."""
         return {
             loop.loop_id: op.operands
             for loop in self.loops

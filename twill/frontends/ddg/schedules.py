@@ -1,10 +1,10 @@
 """Schedules that were made for graphs in the format ``ddg-0.1``.
 
 A schedule graph (version 0.1) says for each node its warp group, cycle and stage, and for each
-allocation its slots. What a node occupies stands only in the graph that it was made from, a file
-beside it. Each group issues its nodes by their cycles within the interval; waits follow from that
-order, as from one by hand, and times are the cycles. A scalar that each group computes for itself
-is left to the first group that needs it. Addresses there are none.
+allocation its slots. The occupancy of a node stands only in the graph that the schedule was made
+from, a file in the same folder. Each group issues its nodes by their cycles within the interval;
+waits follow from that order, as from one by hand, and times are the cycles. A scalar that each
+group computes for itself is left to the first group that needs it. Addresses there are none.
 """
 
 from __future__ import annotations
@@ -115,14 +115,14 @@ def is_schedule_graph(text: str | bytes) -> bool:
 def parse_schedule_graph(text: str | bytes, file: str, waits: Waits = "late") -> Schedule:
     """Return the schedule that a schedule graph describes, with its loop.
 
-    `file`: where it was read, beside the graph that it was made from.
+    `file`: where it was read; its graph lies in the same folder.
     `waits`: see `twill.artifacts.order.Order`.
 
     Raises
     ------
     InputError
-        If it is no such file, several of its loops are innermost, the graph is none that it was
-        made from, or a group issues what needs a value before what makes it.
+        If it is no such file, has several innermost loops, or belongs to another graph. If a group
+        issues a reader before the operation that makes its value.
     RefusedError
         As `twill.frontends.ddg.load_ddg` does.
     """

@@ -22,7 +22,7 @@ MIXED = "reads a tile through a view that mixes its dimensions"
 
 
 class Dimension(NamedTuple):
-    """One dimension of one tile of a loop.
+    """A dimension of a tile of a loop.
 
     `owner` is the position of the operation, ``-1 - n`` for invariant n; `place` which operand the
     tile is, or `RESULT`, and 0 for an invariant.

@@ -107,7 +107,7 @@ def subtile(
 def resize(loop: Loop, along: str, size: int) -> Loop:
     """Return a loop in which one dimension of its tiles, wherever it occurs, has another size.
 
-    Costs follow from the machine's rules. What an iteration does changes with it: compare work per
+    Costs follow from the machine's rules. The work of an iteration changes too: compare work per
     time, not intervals.
 
     `loop`: A loop whose dependences say along which axes values are read.
@@ -346,8 +346,8 @@ class Rewriter:
 def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Named:
     """Return a name for every copy: ``o.mul`` becomes ``o0.mul``, ``o1.mul``.
 
-    The number follows the part before the first dot, after an underscore where it would be taken
-    for a part of the name or make a name that is used already.
+    The number follows the part before the first dot. An underscore separates them where the name
+    ends in a digit, or the new one is used already.
 
     Raises
     ------

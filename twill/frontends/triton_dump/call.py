@@ -52,7 +52,7 @@ class Type:
 
     @property
     def entry(self) -> tuple[str, str]:
-        """What Triton's specialization of an argument of this type is."""
+        """Triton's specialization of an argument of this type."""
         aligned = self.text.startswith("*") or self.text.endswith(ALIGNED)
         return self.text.removesuffix(ALIGNED), DIVISIBLE if aligned else ""
 
@@ -109,7 +109,7 @@ class Element:
 
     @property
     def dtype(self) -> Any:
-        """What a kernel's own functions see: PyTorch's type where the file imports it."""
+        """The type that a kernel's own functions see: PyTorch's where the file imports it."""
         torch = sys.modules.get("torch")
         theirs = next((name for name, ours in TORCH.items() if ours == self.name), "")
         found = getattr(torch, theirs, None) if theirs else None
@@ -255,7 +255,7 @@ class Configured:
 
 @dataclass(frozen=True)
 class Specialized:
-    """What Triton compiles for a call: options, types, constants, what it knows of arguments."""
+    """A call as Triton compiles it: options, types, constants, and attributes of arguments."""
 
     options: Any
     signature: dict[str, str]
@@ -282,7 +282,7 @@ def specialized(
 
 
 def without_block(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the descriptors of which nobody said the block."""
+    """Return the descriptors without a block."""
     return [
         name
         for name, value in arguments.items()

@@ -1,12 +1,12 @@
 """Dump a Triton kernel's TTGIR where a scheduler wants it: tiled, placed, not yet pipelined.
 
-Needs Triton (the extra ``[triton]``), neither a GPU nor torch. The dump is MLIR's generic form,
-with what only Triton can tell as attributes of the operations: ``sched.name`` (the variable that an
-operation computes, of a loop its induction variable), ``sched.location`` (file:line:column in the
-kernel), ``sched.trivial`` on layout conversions (a mere renaming of registers), and
-``sched.stage`` and ``sched.cluster`` on the operations of loops that Triton's own pipeliner would
-pipeline, with ``sched.slots`` of the rings of their loads, and ``sched.wait_stage`` and
-``sched.wait_before`` (the number of a statement of the loop) where a load or product is awaited.
+Needs Triton (the extra ``[triton]``), neither a GPU nor torch. The dump is MLIR's generic form.
+Attributes of the operations hold facts that only Triton knows. ``sched.name`` is the variable that
+an operation computes, of a loop its induction variable, and ``sched.location`` its file:line:column
+in the kernel. ``sched.trivial`` marks layout conversions that only rename registers.
+``sched.stage`` and ``sched.cluster`` are on the operations of loops that Triton's own pipeliner
+would pipeline. ``sched.slots`` counts the ring slots of their loads. ``sched.wait_stage`` and
+``sched.wait_before`` (the number of a statement) say where a load or product is awaited.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ note_once = functools.cache(note)
 
 
 class _Driver:
-    """What Triton asks about a GPU, of one on which nothing is launched."""
+    """A GPU as Triton asks about it, on which nothing is launched."""
 
     def __init__(self, architecture: int) -> None:
         self.architecture = architecture
@@ -105,7 +105,7 @@ def found(where: str, architecture: int) -> tuple[Any, str]:
 
 
 def _imported(path: Path, file: str, name: str) -> ModuleType:
-    """Return the module; what fails behind the kernel, such as a launch, is said and left out."""
+    """Return the module; a note names code after the kernel that fails, such as a launch."""
     specification = importlib.util.spec_from_file_location(f"{path.stem}_to_dump", path)
     assert specification is not None
     assert specification.loader is not None
@@ -171,11 +171,11 @@ def dump_kernel(
 
     `where`: ``FILE.py:KERNEL``. The file is imported, so that what it does when imported happens,
     but nothing is launched.
-    `settings`: for a ``tl.constexpr`` parameter its value as a Python literal (or a type such as
-    ``tl.float16``), for another one its Triton type: ``tensordesc<fp16[128,64]>``, ``*fp16`` (taken
-    to be aligned to 16 bytes), ``i32``, ``i32:16`` (16 divides it), ``fp32``; or a number, of which
-    Triton makes what it makes in a call (of 1 a constant); or ``constexpr:VALUE``. A
-    ``tl.constexpr`` with a default may be left out.
+    `settings`: for a ``tl.constexpr`` parameter its value as a Python literal, or a type such as
+    ``tl.float16``; with a default it may be left out. Another parameter has a Triton type:
+    ``tensordesc<fp16[128,64]>``, ``*fp16`` (aligned to 16 bytes), ``i32``, ``i32:16`` (16 divides
+    it), ``fp32``. Or it has a number, which Triton treats as in a call (1 is a constant), or
+    ``constexpr:VALUE``.
     `num_warps`: of the autotuner's configuration without it, or else four.
     `like`: arguments of an example call, see `twill.frontends.triton_dump.call.example`.
 

@@ -79,8 +79,8 @@ def _remark(unmatched: list[Listed]) -> str:
 class Listed:
     """An operation, at the line of its text that ends it.
 
-    It computes a variable of the source (a loop its induction variable) at ``file:line:column``;
-    both are empty where they are unknown.
+    The operation computes a variable of the source (a loop its induction variable) at
+    ``file:line:column``; both are empty where they are unknown.
     """
 
     line: int

@@ -78,7 +78,7 @@ def check_target(architecture: int, num_warps: int) -> None:
 
 @dataclass(frozen=True)
 class Lowering:
-    """What it takes to lower a kernel for compute capability `architecture` / 10.
+    """Everything needed to lower a kernel for compute capability `architecture` / 10.
 
     `make_ttir` returns a new module in Triton's IR, before layouts, at every call; `backend` and
     its `options` are Triton's.

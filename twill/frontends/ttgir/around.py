@@ -21,12 +21,12 @@ TileKind = tuple[tuple[int, ...], str]
 
 
 def shared_bytes(dump: Dump, loop: Operation) -> int:
-    """Return the bytes of shared memory that a kernel needs beside the values of a loop.
+    """Return the bytes of shared memory that a kernel needs in addition to the values of a loop.
 
-    A tile is stored from registers as a whole, through a buffer of its own unless one that was
-    filled before the loop is like it; one of tensor memory can be stored in parts of its columns.
-    What a loop before leaves in registers gets into this one through a buffer; registers do not
-    hold the results of two products of a loop after it.
+    A tile is stored from registers as a whole. Its buffer is its own, unless a buffer that was
+    filled before the loop is like it. A tile of tensor memory can be stored in parts of its
+    columns. Results of an earlier loop in registers reach this loop through a buffer. Registers do
+    not hold the results of two products of a later loop.
     """
     block = loop.parent
     assert block is not None
@@ -56,8 +56,8 @@ def shared_bytes(dump: Dump, loop: Operation) -> int:
 def exchanged_bytes(after: Iterable[Operation], type_of: Callable[[SSAValue], Type]) -> int:
     """Return the bytes of the buffer in which threads exchange a tile to store it by pointers.
 
-    Triton takes one for each change of the layout, at most as large as the tile; it takes one
-    after the other. What TMA stores is not exchanged.
+    Triton takes one for each change of the layout, at most as large as the tile; it takes one after
+    the other. Stores by TMA exchange nothing.
 
     Parameters
     ----------

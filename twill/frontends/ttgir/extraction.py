@@ -235,7 +235,7 @@ class _Body:
 
 
 class _Extraction:
-    """One loop body on its way to a draft and to a loop."""
+    """A loop body on its way to a draft and to a loop."""
 
     def __init__(self, dump: Dump, loop: IrOperation) -> None:
         self.dump, self.ir, self.body = dump, loop, _Body(dump, loop)
@@ -329,7 +329,7 @@ class _Extraction:
                 yield len(tiles), value, True
 
     def _is_overwritten(self, operation: IrOperation, position: int) -> bool:
-        """Whether an operand is the accumulator of a product that begins anew."""
+        """Whether an operand is the accumulator of a product that overwrites it."""
         operands = operation.operands
         if name_of(operation) != "ttng.warp_group_dot" or position != ACCUMULATOR:
             return False

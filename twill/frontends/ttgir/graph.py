@@ -129,7 +129,7 @@ class BodyGraph:
 
 @dataclass(frozen=True)
 class Source:
-    """What a value is made of: a node of the body some iterations ago, or a value from outside.
+    """The origin of a value: a node of the body some iterations ago, or a value from outside.
 
     `axes`: for each dimension of the source, the dimension of the value along which it lies.
     """

@@ -1,10 +1,9 @@
-"""What operations do to mutable buffers and to global memory, and what orders them there.
+"""Effects of operations on mutable buffers and on global memory, and their order there.
 
-A token orders everything that happens to a buffer, so that it mixes two things: a value that one
-operation leaves for another, and a buffer that is merely used again. Here each full write begins a
-new version of a buffer. Who reads or updates a version depends on who made it; that the next full
-write comes after the readers is only a consequence of having one buffer, which a scheduler may
-change.
+A token orders all accesses to a buffer. So it mixes two things: a value that one operation leaves
+for another, and a buffer that is used again. Here each full write begins a new version of a buffer.
+Readers and updates of a version depend on its maker. The next full write comes after the readers
+only because there is one buffer, which a scheduler may change.
 
 In global memory two accesses may touch the same bytes if they go through the same kernel argument;
 different arguments and descriptors are taken not to alias. Loads do not order each other, and
@@ -48,8 +47,8 @@ ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
 class Access:
     """The operation at position `node` touches a buffer as an operand.
 
-    It names the buffer as it is `seen`, through a view perhaps. It reads, writes all of it, or
-    updates it: a part, or in place.
+    The operand names the buffer as it is `seen`, perhaps through a view. An access reads, writes
+    the whole, or updates: a part, or in place.
     """
 
     node: int
