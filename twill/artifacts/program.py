@@ -191,8 +191,8 @@ class Wait(Part):
 class Arrive(Part):
     """Arrive at the barrier's phase of iteration j - stage - distance.
 
-    The phase is to `expect` so many bytes in addition to the arrivals (``arrive.expect_tx``), at most
-    the machine's `Synchronisation.transactions`.
+    The phase is to `expect` so many bytes in addition to the arrivals (``arrive.expect_tx``), at
+    most the machine's `Synchronisation.transactions`.
     """
 
     do: Literal["arrive"] = "arrive"
