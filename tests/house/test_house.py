@@ -35,7 +35,7 @@ SOLVERS = {
     | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"
-        for name in ("around", "contiguity", "extraction", "graph", "kinds", "memory", "reader")
+        for name in ("contiguity", "extraction", "graph", "kinds", "memory", "reader")
     }
     | {
         "twill/frontends/triton_dump/listing.py",

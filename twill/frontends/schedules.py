@@ -129,17 +129,6 @@ def _beside(order: Order, name: str) -> str:
     return str(Path(order.file).parent / name)
 
 
-def load_schedule_ir(file: str) -> Schedule:
-    """Read a schedule from a file of IR.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no schedule.
-    """
-    return parse_schedule_ir(read_bytes(file), file=file)
-
-
 def parse_schedule_ir(text: str | bytes, *, file: str = "") -> Schedule:
     """Return the schedule that IR describes.
 
