@@ -26,7 +26,7 @@ class Barriers:
         self, schedule: Schedule, clock: Clock, hardware: Hardware, *, checks: bool = True
     ) -> None:
         self._clock, self._hardware = clock, hardware
-        self._checks, self._transactions = checks, schedule.machine.transactions
+        self._checks, self._transactions = checks, schedule.machine.synchronisation.most_expected
         self._declared = {barrier.name: barrier for barrier in schedule.barriers}
         self._completed: dict[tuple[str, int], int] = defaultdict(int)
         self._arrived: dict[tuple[str, int], list[str]] = defaultdict(list)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from twill.artifacts.base import by_identity
 from twill.artifacts.loop import Cost, Loop, Operation
 from twill.artifacts.machine import Machine
-from twill.artifacts.memoization import by_identity
 from twill.artifacts.program import Issue
 from twill.base.errors import InputError, short
 from twill.sim.engine.conditions import Mechanism

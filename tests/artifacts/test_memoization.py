@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twill.artifacts.memoization import by_identity
+from twill.artifacts.base import by_identity
 from twill.artifacts.program import Issue, Program
 
 

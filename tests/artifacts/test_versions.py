@@ -95,7 +95,7 @@ def test_what_was_left_out_is_what_machines_say_today() -> None:
         machine = Machine.load(FOLDER / f"{name}.toml")
         today = Machine.named(name.rsplit("_", 1)[0])
         assert machine.threads_per_warp.value == today.threads_per_warp.value == 32
-        assert machine.transactions == today.transactions
+        assert machine.synchronisation.most_expected == today.synchronisation.most_expected
         for memory in ("smem", "tmem"):
             then, now = (m.memories.by_name.get(memory) for m in (machine, today))
             for key in ("alignment", "swizzle", "lanes", "half"):

@@ -19,7 +19,6 @@ from twill.frontends import packaged_loops
 from twill.frontends.schedules import (
     AS_JSON,
     load_schedule,
-    load_schedule_ir,
     packaged_schedules,
     parse_schedule_ir,
 )
@@ -255,7 +254,7 @@ def test_errors_name_the_place(
 def test_a_ttgir_dump_is_no_schedule() -> None:
     file = ROOT / "traces" / "ttgir" / "gemm.sm90.mlir"
     with pytest.raises(twill.InputError, match=r"gemm\.sm90\.mlir: not a schedule as IR"):
-        load_schedule_ir(str(file))
+        load_schedule(str(file))
 
 
 def test_what_is_not_issued_cannot_be_written(paper_schedule: twill.Schedule) -> None:

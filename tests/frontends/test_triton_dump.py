@@ -1,8 +1,7 @@
-"""The door to Triton: packaged dumps anew, a user's own kernel, an ordinary program's kernels."""
+"""The door to Triton: packaged dumps again, and a user's own kernel."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -197,24 +196,6 @@ def test_the_interpreter_is_noticed(file: Path, monkeypatch: pytest.MonkeyPatch)
     assert message(f"{file}:scale", SCALE).startswith("TRITON_INTERPRET is set")
 
 
-def test_an_ordinary_program(file: Path, tmp_path: Path) -> None:
-    plain = compiled(file, tmp_path / "cache")
-    out = tmp_path / "out"
-    hooked = compiled(file, tmp_path / "cache", out)
-    assert hooked == plain
-    assert sorted(path.name for path in out.iterdir()) == [
-        "scale.2.sm90.mlir",
-        "scale.sm100.mlir",
-        "scale.sm90.mlir",
-    ]
-    settings = {**SCALE, "n": "i32"}
-    for name, size in (("scale.sm90", 128), ("scale.2.sm90", 64)):
-        got = operations((out / f"{name}.mlir").read_text())
-        assert got == operations(dump_kernel(f"{file}:scale", {**settings, "B": str(size)}, 90))
-        assert got[0][0] == "scf.for"
-        assert got[0][2] == "start"
-
-
 def test_triton_specializes_attention_as_the_packaged_order_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,57 +247,3 @@ def test_triton_specializes_attention_as_the_packaged_order_says(
 def issued(text: str, operation: str) -> list[str]:
     """Return the first operands of what is issued."""
     return re.findall(rf'"{re.escape(operation)}"\(%(\w+)', text)
-
-
-def operations(text: str) -> list[tuple[str, str | None, str | None]]:
-    """What a dump says of every operation, values' names aside."""
-    loop = Dump(text).loops()[0]
-    return [(name_of(o), string(o, "sched.location"), string(o, "sched.name")) for o in loop.walk()]
-
-
-PROGRAM = """
-import importlib.util, sys
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-
-specification = importlib.util.spec_from_file_location("mine", sys.argv[1])
-mine = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(mine)
-stop = None
-if sys.argv[2:]:
-    from twill.frontends.triton_dump import dump_compiled
-    stop = dump_compiled(sys.argv[2])
-
-def compiled(architecture, size):
-    types = {"x_ptr": "*fp16", "y_ptr": "*fp16", "n": "i32", "factor": "fp32"}
-    constants = {"B": size, "T": triton.language.float16}
-    aligned = {(i,): [["tt.divisibility", 16]] for i in (0, 1)}
-    types |= {"B": "constexpr", "T": "constexpr"}
-    source = ASTSource(mine.scale, types, constants, aligned)
-    target = GPUTarget("cuda", architecture, 32)
-    return triton.compile(source, target, {"enable_fp_fusion": True}).asm
-
-for architecture, size in ((90, 128), (90, 64), (90, 128), (100, 128), (80, 128)):
-    asm = compiled(architecture, size)
-    print(architecture, size, asm["ttgir"], asm["ptx"])
-if stop:
-    stop()
-    assert triton.knobs.runtime.add_stages_inspection_hook is None
-    compiled(90, 32)
-"""
-
-
-def compiled(file: Path, cache: Path, *out: Path) -> str:
-    """Compile with and without the hook, in a process of its own with a cache of its own."""
-    program = file.with_name("program.py")
-    program.write_text(PROGRAM)
-    environment = {**os.environ, "TRITON_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(program), str(file), *map(str, out)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    warned = [
-        "no dump of a kernel: scale is for sm_80" in line for line in done.stderr.splitlines()
-    ]
-    assert sum(warned) == len(out)
-    return done.stdout

@@ -21,18 +21,9 @@ CIRCLES: set[str] = set()
 SINGLE_HEIRS = {
     "twill.cli.options.RunOptions",
     "twill.cli.retired.Tree",
-    "twill.schemas.documents.Operation",
-    "twill.schemas.schedule_documents.Differences",
-    "twill.schemas.schedule_documents.PolishedFigures",
-    "twill.schemas.schedule_documents.StaticFigures",
 }
 """Bases that have one heir and are never made all the same."""
-MANY_METHODS = {
-    "twill.artifacts.machine.Machine",
-    "twill.artifacts.schedule.Schedule",
-    "twill.frontends.builder.values.Carried",
-    "twill.frontends.ddg.format.DependenceGraphs",
-}
+MANY_METHODS: set[str] = set()
 """Classes that have too many methods all the same."""
 
 

@@ -12,8 +12,8 @@ from tests.sim.test_known_bugs import BUGS, Bug
 from tests.support import promises as study
 from tests.support.commands import SIM, TWILL, in_process
 from tests.support.promises import Promise, main, promises
-from twill.artifacts.promise import Measured
-from twill.artifacts.promise import Promise as Promised
+from twill.artifacts.proof import Measured
+from twill.artifacts.proof import Promise as Promised
 from twill.frontends.schedules import load_schedule
 from twill.sim.checks import Checks
 from twill.sim.promise import MOST_ITERATIONS

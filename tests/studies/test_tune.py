@@ -16,7 +16,7 @@ from tests.support.commands import TWILL, in_process
 from tests.validation.make_ttgir import PACKAGED, Packaged
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.tuning import Tuned, TunedRow
+from twill.artifacts.sweep import Tuned, TunedRow
 from twill.base.errors import InputError, RefusedError
 from twill.base.executors import local
 from twill.bounds.programs import program_bound

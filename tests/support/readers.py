@@ -41,7 +41,7 @@ from twill.cli.loop import parse_settings
 from twill.cli.values import number, pairs
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
-from twill.frontends.triton_dump.settings import check_complete, read_settings
+from twill.frontends.triton_dump.call import check_complete, read_settings
 from twill.frontends.ttgir import load_ttgir
 from twill.frontends.ttgir.graph import choose_loop
 from twill.frontends.ttgir.reader import Dump

@@ -11,7 +11,7 @@ import twill
 from tests.support.bounded import varied
 from tests.support.small import crowded_loop, random_loop, tight_loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.promise import Measured, ProgramBound, Promise
+from twill.artifacts.proof import Measured, ProgramBound, Promise
 from twill.bounds.programs import program_bounds
 from twill.frontends import load_loop, packaged_loops
 from twill.search.scheduler import schedule as static_schedule

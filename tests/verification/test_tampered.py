@@ -14,7 +14,7 @@ import twill
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from tests.support.tampering import Data, changes
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
-from twill.artifacts.promise import Measured, Promise
+from twill.artifacts.proof import Measured, Promise
 from twill.bounds.programs import program_bound
 from twill.frontends.schedules import load_schedule
 from twill.polish.judge import _without_times

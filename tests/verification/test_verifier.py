@@ -14,7 +14,7 @@ from tests.support.programs import unsolved
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Tile
 from twill.artifacts.program import Issue, Storage
-from twill.artifacts.promise import Promise
+from twill.artifacts.proof import Promise
 from twill.problem.groups import WarpGroup
 from twill.search.scheduler import schedule as static_schedule
 from twill.verification import UNTIMED

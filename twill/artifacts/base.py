@@ -1,4 +1,4 @@
-"""What the artifacts have in common: strict validation, stable bytes."""
+"""Common parts of the artifacts: strict validation, stable bytes, answers kept for each object."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
@@ -20,7 +19,6 @@ from pydantic_core import PydanticCustomError
 from twill.base.console import warn
 from twill.base.errors import InputError, short
 from twill.base.files import SIZE_LIMIT_BYTES, read_bytes, write_whole
-from twill.base.tables import Column, Table
 
 MOST_TOML = 1 << 20
 STRING_OR_COMMENT = re.compile(
@@ -28,6 +26,9 @@ STRING_OR_COMMENT = re.compile(
 )
 # A key of more than 64 parts, for which the library takes quadratic time.
 DEEP_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+Made = TypeVar("Made", bound="Artifact")
 MISSING = "this key is required"
 MOST_NAMES = 8  # of what is packaged, in an error
 MOST_KEY = 60  # characters of a key, in an error
@@ -54,8 +55,6 @@ class Artifact(Part):
     ordinary: ClassVar[bool] = False
     # What known machines say, by the end of a path, for who has a file without it.
     said_of_missing: ClassVar[dict[str, str]] = {}
-    # What notebooks show of it: the key of some of its parts, then keys of these.
-    shown: ClassVar[tuple[str, ...]] = ()
     _file: str = PrivateAttr(default="")
 
     @property
@@ -77,20 +76,9 @@ class Artifact(Part):
 
     __str__ = __repr__
 
-    def _repr_html_(self) -> str:
-        """Return the summary and a table, as notebooks show it."""
-        said = f"<p>{escape(self.summary)}</p>"
-        if not self.shown:
-            return said
-        key, *keys = self.shown
-        parts = getattr(self, key)
-        named = parts if isinstance(parts, Mapping) else {part.name: part for part in parts}
-        rows = [[name, *(getattr(part, k) for k in keys)] for name, part in named.items()]
-        return f"{said}\n{Table([Column(k) for k in self.shown], rows).html()}"
-
     @property
     def summary(self) -> str:
-        """What it is, in some words."""
+        """A description in short; the name by default."""
         return str(getattr(self, "name", ""))
 
     def to_json(self) -> str:
@@ -130,35 +118,16 @@ class Artifact(Part):
             If the text is not JSON or not a valid artifact; names the path and the value.
         """
         try:
-            artifact = cls.model_validate_json(text)
-        except ValidationError as error:
-            told, document = cls._of_earlier_version(text)
+            artifact = _valid(cls, text, file)
+        except InputError:
+            document, told = _of_today(cls, text)
             if document is None:
-                raise first_problem(error, file, cls.said_of_missing) from None
-            artifact = cls._brought_up(document, told, file)
+                raise
+            artifact = _valid(cls, document, file)
+            if told:
+                tell_brought_up(file or artifact.summary, told)
         artifact.read_from(file)
         return artifact
-
-    @classmethod
-    def _brought_up(cls, document: str, told: list[str], file: str) -> Self:
-        """Return the artifact that a document is in the form of today, and say what was done."""
-        try:
-            artifact = cls.model_validate_json(document)
-        except ValidationError as error:
-            raise first_problem(error, file, cls.said_of_missing) from None
-        if told:
-            tell_brought_up(file or artifact.summary, told)
-        return artifact
-
-    @classmethod
-    def _of_earlier_version(cls, text: str | bytes) -> tuple[list[str], str | None]:
-        """Return what was done to a document of an earlier version, and the document; or None."""
-        try:
-            document = json.loads(text)
-            told = cls.bring_up(document) if isinstance(document, dict) else None
-            return told or [], None if told is None else json.dumps(document, allow_nan=False)
-        except (ValueError, RecursionError):
-            return [], None
 
     @classmethod
     def bring_up(cls, document: dict[str, Any]) -> list[str] | None:  # noqa: ARG003
@@ -207,20 +176,25 @@ class Artifact(Part):
         InputError
             If the text is not TOML or not a valid artifact.
         """
-        try:
-            document = json.dumps(cls.completed(parse_toml(text, file), file))
-        except RecursionError:
-            raise InputError("not TOML: nested too deeply", file=file) from None
-        except TypeError as error:
-            raise InputError(
-                f"a value of a type that machines do not use: {error}", file=file
-            ) from None
-        return cls.from_json(document, file=file)
+        return cls.from_json(toml_as_json(text, file), file=file)
 
-    @classmethod
-    def completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:  # noqa: ARG003
-        """Fill in what a TOML document leaves to another file; nothing by default."""
-        return document
+
+def _valid(kind: type[Made], text: str | bytes, file: str) -> Made:
+    """Return the artifact of a JSON text; refuse one that is not valid."""
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        raise first_problem(error, file, kind.said_of_missing) from None
+
+
+def _of_today(kind: type[Artifact], text: str | bytes) -> tuple[str | None, list[str]]:
+    """Return a document of an earlier version as one of today, with the changes; or None."""
+    try:
+        document = json.loads(text)
+        told = kind.bring_up(document) if isinstance(document, dict) else None
+        return None if told is None else json.dumps(document, allow_nan=False), told or []
+    except (ValueError, RecursionError):
+        return None, []
 
 
 def tell_brought_up(file: str, told: Sequence[str]) -> None:
@@ -229,6 +203,19 @@ def tell_brought_up(file: str, told: Sequence[str]) -> None:
 
 
 _warn_once = functools.cache(warn)
+
+
+def toml_as_json(
+    text: bytes, file: str, complete: Callable[[dict[str, Any]], dict[str, Any]] = dict
+) -> str:
+    """Return a TOML document as JSON, once `complete` has filled it in."""
+    try:
+        return json.dumps(complete(parse_toml(text, file)))
+    except RecursionError:
+        raise InputError("not TOML: nested too deeply", file=file) from None
+    except TypeError as error:
+        message = f"a value of a type that machines do not use: {error}"
+        raise InputError(message, file=file) from None
 
 
 def parse_toml(text: bytes, file: str) -> dict[str, Any]:
@@ -350,3 +337,29 @@ def _dotted(location: tuple[int | str, ...]) -> str:
         for step in location
     )
     return "".join(steps).removeprefix(".")
+
+
+def by_identity(most: int) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Return a decorator that keeps answers, at most so many, for the same objects once more.
+
+    Equal ones are others: loops and machines take longer to compare than most answers.
+    """
+
+    def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        # Beside each answer what was asked about, so that nothing else gets its number.
+        kept = dict[tuple[object, ...], tuple[object, Answer]]()
+
+        @functools.wraps(function)
+        def answer(*given: Given.args, **named: Given.kwargs) -> Answer:
+            key = (*map(id, given), *((name, id(value)) for name, value in named.items()))
+            found = kept.get(key)
+            if found is None:
+                found = (given, named), function(*given, **named)
+                if len(kept) >= most:
+                    kept.clear()
+                kept[key] = found
+            return found[1]
+
+        return answer
+
+    return decorate

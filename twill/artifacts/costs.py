@@ -1,6 +1,6 @@
 """Cost rules: what an operation costs by its kind, its shapes and its types, as expressions.
 
-Expressions are arithmetic with numbers, names and a few functions; simpleeval evaluates them.
+Expressions are arithmetic with numbers, names and `FUNCTIONS`; simpleeval evaluates them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field
 
-from twill.artifacts.base import Part, refuse
+from twill.artifacts.base import Part, by_identity, refuse
 from twill.artifacts.hardware import MOST_UNITS, Memories, Quantity, Text, Unit
 from twill.artifacts.loop import MOST_CYCLES, Cost, Name, Operation, Step
-from twill.artifacts.memoization import by_identity
 from twill.base.errors import InputError, short
 
 MOST_RULES = 1_000
@@ -156,7 +155,7 @@ Expression = Annotated[
 
 
 class StepRule(Part):
-    """One step of a rule, as expressions."""
+    """A step of a rule, as expressions."""
 
     unit: Name
     cycles: Expression
@@ -214,12 +213,13 @@ class _Machine(Protocol):
 def variables(machine: _Machine, operation: Operation) -> dict[str, Any]:
     """Return the names that rules may use for an operation.
 
-    ``elements bits bytes rows row_bytes per_thread columns`` describe the result (operand 0 if
-    there is none; ``columns`` only where there is TMEM), the same with ``input_`` operand 0;
-    ``access_bytes`` and ``contiguous_bytes`` are what a thread accesses at once, and what lies side
-    by side in global memory: all of its share, and all of the tile, unless attributes say less;
-    ``m n k a_memory b_memory`` a matrix product; ``result_memory``, ``warps``, ``integer``
-    (whether operand 0 is); then the operation's attributes and the machine's constants.
+    ``elements bits bytes rows row_bytes per_thread columns`` describe the result, or operand 0 if
+    there is none; ``columns`` only where there is TMEM. The same with ``input_`` describe operand
+    0. ``access_bytes`` is a thread's access at once: all of its share unless attributes say less.
+    ``contiguous_bytes`` lie side by side in global memory: all of the tile unless attributes say
+    less. ``m n k a_memory b_memory`` describe a matrix product. Further names are
+    ``result_memory``, ``warps``, ``integer`` (whether operand 0 is), the operation's attributes and
+    the machine's constants.
     """
     first = operation.operands[0] if operation.operands else operation.result
     result = operation.result or first
@@ -254,7 +254,7 @@ def variables(machine: _Machine, operation: Operation) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Terms:
-    """What names stand for in the expressions of a file, for one operation or for none."""
+    """Values of the names in the expressions of a file, for one operation or for none."""
 
     names: dict[str, Any]
     file: str

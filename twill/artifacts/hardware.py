@@ -50,7 +50,7 @@ class CommandQueue(Part):
     depth : Count
         Commands that fit, the one in execution not counted.
     full : str
-        What a warp does whose command does not fit: ``blocks`` until it does, or ``goes on``.
+        Behaviour of a warp whose command does not fit: ``blocks`` until it does, or ``goes on``.
     order : str
         Which command the unit takes next: the one that was ``issued`` first, one of the
         ``operation`` that it is working on, or the first one of another group, in ``turns``.
@@ -72,7 +72,7 @@ class Proxy(Part):
     name : str
         ``async``: what warps read and wrote there before needs a fence to be ordered with it.
     source : str
-        Where that is said.
+        Where the behaviour comes from.
     """
 
     name: Literal["async"]
@@ -87,7 +87,7 @@ class Unit(Part):
     capacity : int
         Instances, or shares of one, that can be in use in a cycle.
     unit : str
-        What one of them is.
+        The name of an instance.
     scope : str
         ``context`` if each issue context has its own part, ``sm`` if the SM has one.
     in_order : bool
@@ -153,7 +153,7 @@ class SharedMemory(Part):
 
     @property
     def room(self) -> int:
-        """What values can have in the unit of `footprint`."""
+        """Capacity for values in the unit of `footprint`."""
         return self.available
 
     def footprint(self, tile: Tile) -> int:
@@ -198,7 +198,7 @@ class TensorMemory(Part):
 
     @property
     def room(self) -> int:
-        """What values can have in the unit of `footprint`."""
+        """Capacity for values in the unit of `footprint`."""
         return self.available * HALVES
 
     def halved(self, tile: Tile) -> bool:
@@ -236,7 +236,7 @@ class Memories(Part):
 
     @property
     def by_name(self) -> dict[str, SharedMemory | TensorMemory]:
-        """Those that there are."""
+        """Memories of this machine, by name."""
         both = {"smem": self.smem, "tmem": self.tmem}
         return {name: memory for name, memory in both.items() if memory is not None}
 
@@ -255,13 +255,13 @@ class Registers(Part):
     warps : Count
         Aligned warps that share one allocation.
     launch : Count, optional
-        A launch gives every thread the same registers, a multiple of this and at most `most`, and
-        groups share out again what it gave; without it they share out the whole file.
+        A launch gives every thread the same registers, a multiple of this and at most `most`, which
+        groups share out again. Without it they share out the whole file.
     reserve : Quantity
         Registers per thread kept for addresses, descriptors and loop counters.
     product : Count, optional
-        Registers per thread kept beside those for each product with its result in registers that a
-        group issues.
+        Registers per thread kept in addition to those for each product with its result in registers
+        that a group issues.
     """
 
     file: Count
@@ -310,13 +310,18 @@ class Synchronisation(Part):
     named: Synchronisation | None = None
     transactions: Count | None = None
 
+    @property
+    def most_expected(self) -> int | None:
+        """Bytes that a phase of a barrier can expect, None for any number."""
+        return None if self.transactions is None else self.transactions.value
+
 
 class Interference(Part):
     """A unit that is slower while another one, `beside` it, works; a pipe in any context does.
 
     A command, or an instruction on a pipe, that starts meanwhile takes longer by the `factor`. Or
-    each instruction of the pipe beside it delays the part of the unit in its context by so many
-    `cycles`: the next command takes longer by the mean over the contexts.
+    each instruction of the other pipe delays the part of the unit in its context by so many
+    `cycles`. The next command takes longer by the mean over the contexts.
     """
 
     unit: Name
@@ -335,8 +340,8 @@ class Level(Part):
     """A level of the memory system that loads are served from.
 
     Its data is `further` away by so many cycles than that of the nearest level, whose latency is
-    the nominal one. It serves a `share` of the loads where nothing else is said, at a `rate` in
-    bytes a cycle for one SM; without a rate as fast as the loading unit.
+    the nominal one. The level serves a `share` of the loads by default, at a `rate` in bytes a
+    cycle for one SM; without a rate as fast as the loading unit.
     """
 
     name: Name

@@ -87,7 +87,7 @@ class Tile(Part):
 
     @property
     def rows(self) -> int:
-        """Rows of the tile; the elements of its last dimension lie beside each other."""
+        """Rows of the tile; the elements of its last dimension are contiguous."""
         return math.prod(self.shape[:-1])
 
     @property
@@ -126,7 +126,7 @@ class Step(Part):
 
 
 class Cost(Part):
-    """What an operation costs on one machine, in clock cycles.
+    """The cost of an operation on one machine, in clock cycles.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Cost(Part):
     latency : int
         Cycles from issue until the result can be read (the wait included).
     working_set : int
-        Registers per thread needed while it runs, beside operands and result.
+        Registers per thread needed while it runs, operands and result not counted.
     transfer : int
         Further cycles before a consumer on another warp group may issue.
     variable_latency : bool
@@ -166,13 +166,13 @@ class Operation(Part):
     name : str
         Unique in the loop.
     kind : str
-        What machines have rules for: ``mma``, ``load``, ``reduce``, ``exp2``, ...
+        The kind for which machines have rules: ``mma``, ``load``, ``reduce``, ``exp2``, ...
     warps : int
         Warps that execute it together.
     operands : tuple of Tile
-        What it reads, in order; operand 0 and 1 of an ``mma`` are its factors.
+        Its operands, in order; operand 0 and 1 of an ``mma`` are its factors.
     result : Tile, optional
-        What it produces.
+        The tile that it produces.
     elementwise : bool
         Whether each result element depends on the same element of the operands only, so that the
         result may take over the registers of one operand.
@@ -255,8 +255,9 @@ class Invariant(Part):
 class Folded(Part):
     """An operation of the source that is none of the loop's: others do its work.
 
-    Its consumers, if it is free; the sum or difference that it was fused with, if it is a product;
-    the access that it belongs to, or the operation that goes through tensor memory in its place.
+    A free operation is folded into its consumers, a product into the sum or difference that it was
+    fused with. Others are folded into their access, or into the operation that goes through tensor
+    memory.
     """
 
     name: Name
@@ -267,9 +268,9 @@ class Folded(Part):
 class Origin(Part):
     """Where a loop came from, with counts to check an extraction against.
 
-    The function, for example ``sm_90``, for example ``triton 3.9.0``, the loop's induction variable
-    and its place in the user's source; nodes are the operations of the body and edges the uses
-    between them, as written and once what costs nothing is folded into its consumers.
+    The function, the architecture (``sm_90``), the compiler (``triton 3.9.0``), the loop's
+    induction variable and its place in the user's source. Nodes are the operations of the body and
+    edges the uses between them, as written and after folding of free operations.
     """
 
     kernel: str
@@ -305,25 +306,25 @@ class Source(Part):
 
 
 class Loop(Artifact):
-    """One singly-nested tile loop without inner control flow.
+    """A singly-nested tile loop without inner control flow.
 
     Attributes
     ----------
     name : str
         For people and file names.
     description : str
-        One sentence.
+        A sentence about the loop.
     operations : tuple of Operation
         The body in program order.
     dependences : tuple of Dependence
         Edges of the dependence graph.
     invariants : tuple of Invariant
-        What occupies memory for the whole loop.
+        Values that occupy memory for the whole loop.
     folded : tuple of Folded
         Record of operations that are free, fused or absorbed.
     renamed : tuple of Dependence
-        Record of anti-dependences through buffers that the source reuses. They bind nobody: the
-        scheduler gives every iteration its own buffer where lifetimes overlap.
+        Record of anti-dependences through buffers that the source reuses. Schedules are
+        free of them: every iteration has its own buffer where lifetimes overlap.
     origin : Origin, optional
         Provenance.
     source : Source, optional
@@ -331,7 +332,6 @@ class Loop(Artifact):
     """
 
     most_bytes = 16 * 1024 * 1024
-    shown = ("operations", "kind", "warps", "location")
     schema_name: Literal["twill.loop"] = Field("twill.loop", alias="schema")
     schema_version: Literal[1] = 1
     name: Name

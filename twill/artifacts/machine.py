@@ -20,6 +20,7 @@ from twill.artifacts.base import (
     parse_toml,
     refuse,
     tell_brought_up,
+    toml_as_json,
 )
 from twill.artifacts.costs import MOST_RULES, Rule, Transfer, cost_by_rule
 from twill.artifacts.hardware import (
@@ -50,7 +51,7 @@ FACTS = {".".join(fact.path): fact.said for fact in UNSAID}
 
 
 class Machine(Artifact):
-    """One SM as the scheduler and the simulator see it.
+    """An SM as the scheduler and the simulator see it.
 
     Attributes
     ----------
@@ -95,7 +96,6 @@ class Machine(Artifact):
     """
 
     said_of_missing = FACTS
-    shown = ("units", "capacity", "scope", "unit")
     schema_name: Literal["twill.machine"] = Field("twill.machine", alias="schema")
     schema_version: Literal[2] = 2
     name: Name
@@ -135,29 +135,11 @@ class Machine(Artifact):
                 path = f"rules[{index}].steps[{position}].unit"
                 check_known(path, step.unit, self.units, "unit")
         for index, pair in enumerate(self.interference or ()):
-            self._check_interference(f"interference[{index}]", pair)
+            _check_interference(self, f"interference[{index}]", pair)
         if self.memories.smem is not None and self.synchronisation.transactions is None:
             raise refuse("synchronisation.transactions", MISSING)
         _ = self._has_sources
         return self
-
-    def _check_interference(self, path: str, pair: Interference) -> None:
-        """Refuse what could have no effect: only work slows down, and is slowed down."""
-        check_known(f"{path}.unit", pair.unit, self.units, "unit")
-        check_known(f"{path}.beside", pair.beside, self.units, "unit")
-        if pair.beside == self.issue_unit:
-            raise refuse(f"{path}.beside", f"{short(pair.beside)} is issue slots, which do no work")
-        if pair.unit == self.issue_unit:
-            raise refuse(f"{path}.unit", f"{short(pair.unit)} is issue slots, which do no work")
-        if pair.cycles is None:
-            return
-        unit = self.units[pair.unit]
-        if unit.capacity > 1:
-            raise refuse(f"{path}.unit", f"{short(pair.unit)} is a port: give it a factor")
-        if unit.scope == "context":
-            raise refuse(f"{path}.unit", f"{short(pair.unit)} takes no commands: give it a factor")
-        if self.units[pair.beside].scope != "context":
-            raise refuse(f"{path}.beside", f"{short(pair.beside)} is no pipe: give it a factor")
 
     @functools.cached_property
     def _has_sources(self) -> bool:
@@ -167,12 +149,6 @@ class Machine(Artifact):
             if key not in self.sources:
                 raise refuse(path, f"must begin with a key of [sources] (got {short(source)})")
         return True
-
-    @property
-    def transactions(self) -> int | None:
-        """Bytes that a phase of a barrier can be told to expect, None if any number."""
-        count = self.synchronisation.transactions
-        return None if count is None else count.value
 
     @functools.cached_property
     def digest(self) -> str:
@@ -207,9 +183,10 @@ class Machine(Artifact):
         return bring_machine_up(document) if is_earlier(document) else None
 
     @classmethod
-    def completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:
-        """Return a document laid over the machine that it extends."""
-        return _extended(document, file, depth=0)
+    def from_toml(cls, text: bytes, *, file: str = "") -> Self:
+        """Read a machine from TOML text, laid over the machine that it extends."""
+        complete = functools.partial(extended, file=file)
+        return cls.from_json(toml_as_json(text, file, complete), file=file)
 
     def threads(self, warps: int) -> int:
         """Return the threads of so many warps."""
@@ -243,7 +220,26 @@ class Machine(Artifact):
         return cost_by_rule(self, operation)
 
 
-def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]:
+def _check_interference(machine: Machine, path: str, pair: Interference) -> None:
+    """Refuse an interference without effect: only work slows down, and is slowed down."""
+    units, issue = machine.units, machine.issue_unit
+    check_known(f"{path}.unit", pair.unit, units, "unit")
+    check_known(f"{path}.beside", pair.beside, units, "unit")
+    for key, name in (("beside", pair.beside), ("unit", pair.unit)):
+        if name == issue:
+            raise refuse(f"{path}.{key}", f"{short(name)} is issue slots, which do no work")
+    if pair.cycles is None:
+        return
+    unit = units[pair.unit]
+    if unit.capacity > 1:
+        raise refuse(f"{path}.unit", f"{short(pair.unit)} is a port: give it a factor")
+    if unit.scope == "context":
+        raise refuse(f"{path}.unit", f"{short(pair.unit)} takes no commands: give it a factor")
+    if units[pair.beside].scope != "context":
+        raise refuse(f"{path}.beside", f"{short(pair.beside)} is no pipe: give it a factor")
+
+
+def extended(document: dict[str, Any], file: str, depth: int = 0) -> dict[str, Any]:
     """Lay `document` over the machine that its key ``extends`` names; its rules come first."""
     base_name = document.pop("extends", None)
     if base_name is None:
@@ -260,7 +256,7 @@ def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]
         except InputError as error:
             message = f"{short(base_name)} {error.message}"
             raise InputError(message, path="extends", file=file) from None
-    base = _extended(parse_toml(text, short(base_name)), base_name, depth + 1)
+    base = extended(parse_toml(text, short(base_name)), base_name, depth + 1)
     told = bring_machine_up(base) if is_earlier(base) else []
     if told:
         tell_brought_up(base_name, told)

@@ -28,7 +28,7 @@ Waits = Literal["late", "hoisted"]
 
 
 def _kind(entry: object) -> str:
-    """Say what an entry of a body is meant to be, so that what is wrong with it is said of that."""
+    """Return the intended type of an entry of a body, so that errors are about that type."""
     return "name" if isinstance(entry, str) else "instruction"
 
 
@@ -90,17 +90,17 @@ class Order(Artifact):
     Attributes
     ----------
     initiation_interval : int, optional
-        Cycles from one iteration to the next that it is said to achieve.
+        Claimed cycles from one iteration to the next.
     waits : str
-        Where asynchronous results are awaited: ``late``, each before its first use, or ``hoisted``,
-        each where its group first awaits any result of the same unit that it has issued by then,
-        as compilers let a group wait for all of its products at once.
+        Where asynchronous results are awaited: ``late``, each before its first use, or ``hoisted``.
+        A hoisted wait is where the group first awaits any result of the same unit that it has
+        issued by then, as compilers wait for all products at once.
     groups : tuple of OrderedGroup
         Every operation of the loop is issued once by one of them.
     buffers : tuple of Buffer
         Where more than the least slots are wanted.
     barriers : tuple of Barrier
-        Those that bodies name and that have more than one slot or another number of arrivals than
+        Barriers of bodies that have more than one slot, or whose arrivals are not the number of
         groups that arrive.
     loop, machine : Loop or str, Machine or str
         Embedded, or the name of a packaged one (of a file in ``traces/loops``), or a path relative

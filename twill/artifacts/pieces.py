@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
+from twill.artifacts.base import by_identity
 from twill.artifacts.loop import Loop, Operation, Tile
-from twill.artifacts.memoization import by_identity
 
 # Kinds of element-wise functions.
 BY_ELEMENT = {
@@ -19,9 +19,9 @@ BY_ELEMENT = {
 def pieces(loop: Loop) -> dict[str, dict[tuple[str, int], Fraction]]:
     """Return which part of a value each of those reads that share it among them.
 
-    They do where each applies an element-wise function, has fewer results than the value has
-    elements, and all together have as many: then each reads what its results are made of, and
-    nobody else does.
+    They do where each applies an element-wise function and has fewer results than the value has
+    elements, and all together have as many. Then each reads the elements of its results, and no
+    other does.
 
     Returns: for each such value its readers, with the distance, and the part that each reads.
     """

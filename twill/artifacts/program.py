@@ -1,4 +1,4 @@
-"""What groups execute: instructions in order, the slots they use, the barriers they meet at."""
+"""Programs of groups: instructions in order, their slots and their barriers."""
 
 from __future__ import annotations
 
@@ -191,8 +191,8 @@ class Wait(Part):
 class Arrive(Part):
     """Arrive at the barrier's phase of iteration j - stage - distance.
 
-    It is told to `expect` so many bytes beside the arrivals (``arrive.expect_tx``), at most the
-    machine's `Synchronisation.transactions`.
+    The phase is to `expect` so many bytes in addition to the arrivals (``arrive.expect_tx``), at
+    most the machine's `Synchronisation.transactions`.
     """
 
     do: Literal["arrive"] = "arrive"
@@ -229,7 +229,7 @@ class Get(Part):
 
 
 class Fence(Part):
-    """Order what the group did in shared memory, or was told of, before asynchronous units.
+    """Order accesses to shared memory that the group did, or knows of, before asynchronous units.
 
     That is a proxy fence (``fence.proxy.async``): it concerns those accesses of asynchronous units
     that come to know of it, by issues, arrives and waits.
@@ -279,7 +279,7 @@ def references(instruction: Instruction) -> Iterator[tuple[str, str, str]]:
 
 
 class Program(Part):
-    """What one warp group executes, in order, in each round j = 0, 1, ...
+    """The instructions of a warp group, in order, in each round j = 0, 1, ...
 
     Rounds in which some iterations are still or already missing are the prologue and the epilogue.
     """

@@ -1,12 +1,12 @@
-"""What was proved about a schedule: a bound on the interval with its reason, and every level."""
+"""Claims about a schedule: its proof, level by level, and the promise of its programs."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Part
+from twill.artifacts.base import Part, refuse
 from twill.artifacts.loop import Name
 
 Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
@@ -14,10 +14,12 @@ Limit = Literal["registers", "groups", "transfers", "stages"]
 Family = Literal[
     "dependence", "capacity", "turns", "memory", "registers", "transfers", "concurrency", "wishes"
 ]
+MOST_CONDITIONS = 64  # each is a run
+Cycles = Annotated[float, Field(gt=0)]
 
 
 class Weight(Part):
-    """What a part of an operation counts in a configuration bound.
+    """The weight of a part of an operation in a configuration bound.
 
     Attributes
     ----------
@@ -27,7 +29,7 @@ class Weight(Part):
         Units of the schedule's time, from the operation's issue; the operation takes the same of
         every functional unit all that time.
     weight : int
-        What it counts in every one of them.
+        The weight in every one of them.
     """
 
     operation: str
@@ -52,7 +54,7 @@ class LowerBound(Part):
     cycle : tuple of str
         For RecMII, the operations of the recurrence; for issue, the operation.
     solver : str, optional
-        Who refuted all smaller intervals, where no bound does.
+        The solver that refuted all smaller intervals, where no bound does.
     families : tuple of str
         Constraint families in the unsatisfiable core.
     most_stages : int, optional
@@ -83,7 +85,7 @@ class LowerBound(Part):
 
 
 class LevelProof(Part):
-    """One level of the objective: its value and whether nothing better exists.
+    """A level of the objective: its value and whether nothing better exists.
 
     `solver` refuted better values, where no bound does; of the interval the bound says it.
     """
@@ -95,7 +97,7 @@ class LevelProof(Part):
 
 
 class Proof(Part):
-    """What was proved about a schedule.
+    """The proof about a schedule.
 
     Attributes
     ----------
@@ -104,7 +106,7 @@ class Proof(Part):
     levels : tuple of LevelProof
         The objective, level by level: all of them, but slack where nothing is waited for.
     limits : dict
-        What the user allowed at most: ``registers`` per thread, ``groups``, ``transfers``,
+        The most that the user allowed: ``registers`` per thread, ``groups``, ``transfers``,
         ``stages``; the proof holds within them.
     pins : dict
         Operations that the user placed, with their groups.
@@ -117,3 +119,82 @@ class Proof(Part):
     limits: dict[Limit, NonNegativeInt] = {}
     pins: dict[Name, Name] = {}
     orders: tuple[tuple[Name, Name], ...] = ()
+
+
+class Measured(Part):
+    """The interval under some conditions.
+
+    Attributes
+    ----------
+    warp_scheduler : str
+        Which of several ready warps an issue context takes.
+    latency : str
+        Sources of the variable latencies; ``nominal`` for those in the machine file.
+    interval_cycles : float
+        Cycles from one iteration to the next in the steady state.
+    """
+
+    warp_scheduler: str
+    latency: str
+    interval_cycles: Cycles
+
+
+class ProgramBound(Part):
+    """An interval that no program of the loop is below on the simulated SM.
+
+    Attributes
+    ----------
+    cycles : float
+        The bound.
+    reason : str
+        Which argument gives it, see docs/bounds.md.
+    of : tuple of str
+        The subject: a unit, or the operations of a recurrence.
+    """
+
+    cycles: Cycles
+    reason: str
+    of: tuple[str, ...] = ()
+
+
+class Promise(Part):
+    """The promise of a schedule's programs.
+
+    Attributes
+    ----------
+    interval_cycles : float
+        Cycles from one iteration to the next in the steady state, under the first conditions.
+    iterations : int
+        Trip count over which it was measured.
+    conditions : tuple of Measured
+        All under which it was.
+    bound : ProgramBound, optional
+        The interval that no program of the loop is below under the first conditions.
+    static_interval : int, optional
+        Initiation interval of the static schedule from which the programs were found.
+    simulations, seed : int
+        Programs that were simulated to find it, and the seed of the search.
+    """
+
+    interval_cycles: Cycles
+    iterations: PositiveInt
+    conditions: Annotated[tuple[Measured, ...], Field(min_length=1, max_length=MOST_CONDITIONS)]
+    bound: ProgramBound | None = None
+    static_interval: PositiveInt | None = None
+    simulations: NonNegativeInt = 0
+    seed: NonNegativeInt = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        first = self.conditions[0].interval_cycles
+        if self.interval_cycles != first:
+            got = f"got {self.interval_cycles:.10g} and {first:.10g}"
+            raise refuse(
+                "interval_cycles", f"what is promised is that of the first conditions ({got})"
+            )
+        return self
+
+    @property
+    def gap(self) -> float | None:
+        """By what part of the bound the interval is above it, None without a bound."""
+        return None if self.bound is None else self.interval_cycles / self.bound.cycles - 1

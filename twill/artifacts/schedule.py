@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from functools import cached_property
-from html import escape
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -25,8 +24,7 @@ from twill.artifacts.program import (
     Storage,
     references,
 )
-from twill.artifacts.promise import Promise
-from twill.artifacts.proof import Proof
+from twill.artifacts.proof import Promise, Proof
 from twill.artifacts.versions import (
     bring_machine_up,
     bring_schedule_up,
@@ -34,11 +32,6 @@ from twill.artifacts.versions import (
     written_digest,
 )
 from twill.base.errors import InputError, short
-from twill.base.figures import COLOURS, Span, bars_svg
-from twill.base.tables import Column, Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Rules = Literal["issue", "paper"]
 Stages = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
@@ -107,7 +100,7 @@ class Placement(Part):
 class Schedule(Artifact):
     """A warp-specialized software pipeline for one loop on one machine.
 
-    Interval, length, stages, starts and proof are absent in a schedule that nobody solved; it can
+    Interval, length, stages, starts and proof are absent in a schedule without a solver; it can
     still be executed.
 
     Attributes
@@ -152,20 +145,7 @@ class Schedule(Artifact):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
-        """Read a schedule from JSON text.
-
-        Parameters
-        ----------
-        text : str or bytes
-            The JSON document, a ``twill.schedule``.
-        file : str
-            Name used in errors.
-
-        Raises
-        ------
-        InputError
-            If the text is not JSON or no schedule; names the path and the value.
-        """
+        """Read a schedule from JSON text, as `Artifact.from_json` does; an order is refused."""
         if says_schema(text, "twill.order"):
             message = "an order and no schedule yet; `twill.load_schedule` makes one of it"
             raise InputError(message, path="schema", file=file)
@@ -233,7 +213,7 @@ class Schedule(Artifact):
             check_known(f"{path}.value", storage.value, known["operation"], "operation")
             if storage.reader is not None:
                 check_known(f"{path}.reader", storage.reader, known["operation"], "operation")
-                self._check_read(path, storage.value, storage.reader, storage.distance)
+                _check_read(self.loop, path, storage.value, storage.reader, storage.distance)
             if storage.group is not None:
                 check_known(f"{path}.group", storage.group, known["group"], "group")
 
@@ -243,28 +223,14 @@ class Schedule(Artifact):
         for key, name, what in references(instruction):
             check_known(f"{path}.{key}", name, known[what], what)
         if isinstance(instruction, Get):
-            self._check_read(path, instruction.value, instruction.reader, instruction.distance)
+            _check_read(
+                self.loop, path, instruction.value, instruction.reader, instruction.distance
+            )
         elif isinstance(instruction, Arrive) and instruction.expect is not None:
-            most = self.machine.transactions
+            most = self.machine.synchronisation.most_expected
             if most is not None and instruction.expect > most:
                 message = f"a barrier counts at most {most} bytes (got {instruction.expect})"
                 raise refuse(f"{path}.expect", message)
-
-    def _check_read(self, path: str, value: str, reader: str, distance: int) -> None:
-        """Refuse a copy for an operation that does not read the value, or not at that distance."""
-        read = [
-            d.distance
-            for d in self.loop.dependences
-            if (d.producer, d.consumer, d.kind) == (value, reader, "data")
-        ]
-        if not read:
-            raise refuse(f"{path}.reader", f"{short(reader)} does not read {short(value)}")
-        if distance not in read:
-            distances = " and ".join(map(str, sorted(set(read))))
-            raise refuse(
-                f"{path}.distance",
-                f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
-            )
 
     @property
     def summary(self) -> str:
@@ -275,55 +241,6 @@ class Schedule(Artifact):
         elif self.initiation_interval is not None:
             told += f": static interval {self.initiation_interval}"
         return f"{told}, {', '.join(group.name for group in self.groups)}"
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a row for each operation.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by ``operation``: its ``kind``, the ``group`` that issues it with so many
-            ``warps``, and where there are static times, in units of `time`, its ``start`` within
-            its iteration, its ``stage`` and its ``row`` within a round.
-        """
-        import pandas as pd
-
-        warps = {group.name: group.warps for group in self.groups}
-        interval, rows = self.initiation_interval, []
-        for placement in self.placements:
-            name, start = placement.operation, placement.start
-            row: dict[str, str | int] = {"operation": name, "kind": self.loop.operation(name).kind}
-            row |= {"group": placement.group, "warps": warps[placement.group]}
-            if start is not None and interval is not None:
-                stage, within = divmod(start, interval)
-                row |= {"start": start, "stage": stage, "row": within}
-            rows.append(row)
-        return pd.DataFrame(rows).set_index("operation")
-
-    def _repr_html_(self) -> str:
-        """Return the operations, and what groups issue in an interval, as notebooks show it."""
-        found = self.to_pandas().reset_index()
-        columns = [Column(str(name)) for name in found.columns]
-        table = Table(columns, found.to_numpy().tolist()).html()
-        drawn = f"\n{self._timeline()}" if len(self.start) == len(found) else ""
-        return f"<p>{escape(self.summary)}</p>\n{table}{drawn}"
-
-    def _timeline(self) -> str:
-        interval, start = self.initiation_interval or 1, self.start
-        rows: dict[str, list[Span]] = {group.name: [] for group in self.groups}
-        scale = self.time.cycles_per_unit
-        for placement in self.placements:
-            cost = self.machine.cost(self.loop.operation(placement.operation))
-            issued = cost.issue if cost.asynchronous else sum(step.cycles for step in cost.steps)
-            begin = start[placement.operation] % interval
-            end = begin + issued / scale
-            colour = COLOURS[list(rows).index(placement.group) % len(COLOURS)]
-            title = f"{placement.operation}: {issued} cycles"
-            rows[placement.group].append(Span(begin, min(end, interval), title, colour))
-            if end > interval:
-                rows[placement.group].append(Span(0, end - interval, title, colour))
-        unit = "cycles" if self.time.mode != "normalized" else f"units of {scale:.3g} cycles"
-        return bars_svg(rows, interval, unit)
 
     @property
     def start(self) -> dict[str, int]:
@@ -338,3 +255,20 @@ class Schedule(Artifact):
     def program(self, group: str) -> Program:
         """Return the program of the group called `group`; a KeyError says that it has none."""
         return {program.group: program for program in self.programs}[group]
+
+
+def _check_read(loop: Loop, path: str, value: str, reader: str, distance: int) -> None:
+    """Refuse a copy for an operation that does not read the value, or not at that distance."""
+    read = {
+        d.distance
+        for d in loop.dependences
+        if (d.producer, d.consumer, d.kind) == (value, reader, "data")
+    }
+    if not read:
+        raise refuse(f"{path}.reader", f"{short(reader)} does not read {short(value)}")
+    if distance not in read:
+        distances = " and ".join(map(str, sorted(read)))
+        raise refuse(
+            f"{path}.distance",
+            f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
+        )

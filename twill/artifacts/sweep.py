@@ -22,24 +22,25 @@ from twill.base.files import inside, read_bytes
 FOLDER = "traces/studies"
 SCHEDULES = "schedules"  # the folder of schedules beside a file of results
 Scalar = str | int | float
+Status = Literal["ran", "bounded", "refused", "waiting"]  # of a candidate of tuning
 Values = Scalar | tuple[Scalar, ...]
 
 
 class Sweep(Artifact):
-    """What a sweep runs: every combination of items, machines, variants and parameter values.
+    """Runs of a sweep: every combination of items, machines, variants and parameter values.
 
     Attributes
     ----------
     name, description : str
         For people.
     items : tuple of str
-        Loops or schedules: packaged names, or files; relative ones are beside the sweep's file.
+        Loops or schedules: packaged names, or files; relative paths begin at the sweep's folder.
     machines : tuple of str
         For the loops; the machine that a packaged loop is meant for without them.
     variants : tuple of str
         Ways to execute each loop, as ``python -m twill.sim compare`` names them.
     resolve : bool
-        Whether each point schedules its loop anew; otherwise the same schedule is run again.
+        Whether each point schedules its loop again; otherwise all run the same schedule.
     axes : dict
         Values by parameter: one, a list, or a range as text (``A:B`` for whole numbers,
         ``START:STOP:COUNT``, ``log:START:STOP:COUNT``, commas for a list).
@@ -54,7 +55,7 @@ class Sweep(Artifact):
     clock : float, optional
         Clock in MHz at which TFLOP/s are stated.
     timeout : float, optional
-        Seconds to schedule a loop. What is found in that time depends on the host.
+        Seconds to schedule a loop. The schedule found in that time depends on the host.
     """
 
     schema_name: Literal["twill.sweep"] = Field("twill.sweep", alias="schema")
@@ -121,7 +122,7 @@ class Sealed(Artifact):
 
 
 class SweptRun(Part):
-    """What some points of a sweep ran: a schedule's file, or what each scheduled anew.
+    """The subject of some points: a schedule's file, or what each schedules again.
 
     `note` says why there is no schedule, or what it needs that the machine lacks; `hash` is that of
     the texts of all that.
@@ -146,9 +147,9 @@ class Swept(Sealed):
     twill_version, code_hash : str
         The code that rows follow from.
     sweep : Sweep
-        What was asked.
+        The request.
     runs : tuple of SweptRun
-        What ran.
+        The subjects of its runs.
     """
 
     schema_name: Literal["twill.swept"] = Field("twill.swept", alias="schema")
@@ -171,7 +172,7 @@ Count = Annotated[NonNegativeInt, Field(lt=1 << 63)]
 
 
 class JournalRow(Part):
-    """What came of a point, with further keys for the parameters of the sweep."""
+    """The result of a point, with further keys for the parameters of the sweep."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Scalar]
@@ -237,3 +238,109 @@ class KeptSchedule(Part):
         if hashlib.sha256(text).hexdigest() != self.hash:
             raise InputError("is not the schedule that ran: changed", file=str(file))
         return schedule
+
+
+class Time(Part):
+    """The time of a candidate's kernel for one problem.
+
+    `tiles_per_multiprocessor`: output tiles of the SM that has most; `iterations`: of the loop for
+    one of them.
+    """
+
+    sizes: dict[str, int]
+    tiles_per_multiprocessor: int
+    iterations: int
+    microseconds: float
+    tflops: float
+
+
+class TunedRow(Part):
+    """A candidate of tuning.
+
+    Attributes
+    ----------
+    point : int
+        Its number.
+    rank : int, optional
+        Its place among those that ran, from 1.
+    values : dict
+        Values in which candidates differ, by parameter.
+    tile : str
+        Rows of its output tiles, columns where they are tiled too, and what an iteration takes of
+        the other sequence or of the depth.
+    status : str
+        ``ran``; ``bounded``: its bound is too far above the best time, and it was not solved;
+        ``refused``; ``waiting``: not examined yet.
+    reason : str
+        Why it was refused.
+    bound_cycles, bound_reason, bound_microseconds
+        The interval that no program is below, why, and what no kernel takes less than.
+    interval_cycles : float, optional
+        Interval of its programs on the simulated SM.
+    microseconds, tflops : float, optional
+        Of the whole kernel, for all problems one after the other.
+    times : tuple of Time
+        For each problem.
+    file, schedule_hash : str, optional
+        Its schedule among those kept, and the hash of that.
+    """
+
+    point: NonNegativeInt
+    rank: int | None = None
+    values: dict[str, Scalar]
+    tile: str
+    status: Status
+    reason: str = ""
+    bound_cycles: float | None = None
+    bound_reason: str = ""
+    bound_microseconds: float | None = None
+    interval_cycles: float | None = None
+    microseconds: float | None = None
+    tflops: float | None = None
+    times: tuple[Time, ...] = ()
+    file: str | None = None
+    schedule_hash: str | None = None
+
+    @property
+    def over_bound(self) -> float | None:
+        """By what part of the bound its time is above it."""
+        if self.microseconds is None or self.bound_microseconds is None:
+            return None
+        return self.microseconds / self.bound_microseconds - 1
+
+
+class TunedLine(HashedLine):
+    """A line of the journal of tuning: a candidate that ran or was refused."""
+
+    row: TunedRow
+
+
+class Tuned(Artifact):
+    """The result of tuning (``tuned.json``).
+
+    Attributes
+    ----------
+    subject, machine, effort : str
+        The kernel, the SM, and how far faster programs were searched.
+    problems : tuple of dict
+        Sizes of the problems.
+    within : float
+        Candidates whose bound is above the best time by more than this part were not solved.
+    persistent : bool
+        Whether blocks go on to their next tile.
+    clock_mhz : float
+        Clock of the times.
+    rows : tuple of TunedRow
+        First those that ran, the fastest first.
+    """
+
+    schema_name: Literal["twill.tuned"] = Field("twill.tuned", alias="schema")
+    schema_version: Literal[1] = 1
+    subject: str
+    machine: str
+    effort: str
+    problems: tuple[dict[str, int], ...]
+    within: float
+    persistent: bool
+    clock_mhz: float
+    rows: tuple[TunedRow, ...]

@@ -23,7 +23,7 @@ REFUTED = ("no modulo schedule", "no joint schedule", "not proved")
 
 @dataclass(frozen=True)
 class Fact:
-    """What machines of version 1 did not say, with what was taken for all of them."""
+    """A fact that machines of version 1 lack, with the value assumed for all of them."""
 
     path: tuple[str, ...]
     value: int
@@ -104,7 +104,7 @@ def bring_schedule_up(schedule: Document) -> list[str]:
 
 
 def _addresses(schedule: Document) -> Iterator[str]:
-    """Slots lay behind each other: the address of the first said where all are."""
+    """Slots were consecutive: the address of the first gave those of all."""
     for storage in _entries(schedule.get("storage")):
         slots, size, first = (storage.get(key) for key in ("slots", "size", "address"))
         if type(slots) is type(size) is type(first) is int:
@@ -129,7 +129,7 @@ def _distances(schedule: Document) -> Iterator[str]:
 
 
 def _proof(schedule: Document) -> Iterator[str]:
-    """What nobody is named for is not proved; residues are a reason that nobody checks any more."""
+    """A level without its solver is not proved; no check knows residues as a reason any more."""
     proof = schedule.get("proof")
     bound = proof.get("bound") if isinstance(proof, dict) else None
     if not isinstance(proof, dict) or not isinstance(bound, dict):
@@ -148,7 +148,7 @@ def _proof(schedule: Document) -> Iterator[str]:
 
 
 def _unnamed(level: Document) -> bool:
-    """Return whether a level is said to be proved that only a solver can prove, and not by whom."""
+    """Return whether a level claims a proof that only a solver can give, without naming it."""
     return level.get("level") == "slack" and bool(level.get("proved")) and "solver" not in level
 
 

@@ -1,1 +1,1 @@
-"""What every room may import: errors, names, files, processes, the console, tables and figures."""
+"""Modules for every room: errors, names, files, processes, the console, tables and figures."""

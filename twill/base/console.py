@@ -35,7 +35,7 @@ _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 class Report(Protocol):
-    """Tells a person what is being done now."""
+    """A report to a person about the current work."""
 
     def __call__(self, message: str) -> None:
         """Say `message`."""
@@ -70,7 +70,7 @@ def _nothing(**_settings: object) -> None:
 
 
 class Counter:
-    """Tells a person how many of many things are done, at which rate, and how much time is left.
+    """A report to a person: how many things are done, at which rate, and the time left.
 
     `update`: changes the bar that shows it, if there is one.
     """
@@ -186,8 +186,8 @@ def interruptible(work: Callable[[], T], cancel: Callable[[], object]) -> T:
 def end_with_parent() -> None:
     """Let the system kill this process when the thread that started it ends, where Linux can.
 
-    Without that a solver goes on at full load when whoever asked it was killed. No thread of the
-    process itself could see to that while it is stopped.
+    Without that a solver goes on at full load when its parent was killed. No thread of the process
+    itself could see to that while it is stopped.
     """
     if _prctl is not None:
         _prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -253,7 +253,7 @@ def run_app(app: Callable[..., object]) -> None:
 
 
 def _check_streams() -> None:
-    """Refuse to work for nobody: what is opened next would take the place of a closed stream."""
+    """Refuse closed streams: the next opened file would take the place of one."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for as long as the process
     if sys.stdout is None:

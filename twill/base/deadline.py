@@ -2,7 +2,7 @@
 
 Work is put into the ``with`` statement of a deadline. Whatever waits inside, for a solver or for
 another process, looks at the clock through `check`, which ends the statement once its time is over.
-(What `trio` calls ``move_on_after``, without its event loop.)
+(The library `trio` calls this ``move_on_after``, with an event loop.)
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class TwillError(Exception):
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a refusal is about, as far as it can be said in data."""
+    """The subject of a refusal, as far as data can state it."""
 
     families: tuple[str, ...] = ()  # of constraints that are in the way
     # At this interval, in the problem's units of time, and within so many stages.
@@ -68,7 +68,7 @@ class InputError(TwillError):
     Parameters
     ----------
     message : str
-        What is wrong, with the offending value.
+        The fault, with the offending value.
     path : str, optional
         Where inside the input, for example ``operations[3].kind``.
     file : str, optional

@@ -1,4 +1,4 @@
-"""Who runs what can run side by side: this process, processes beside it, a Dask cluster."""
+"""Executors of concurrent work: this process, child processes, a Dask cluster."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def local(jobs: int) -> Iterator[Executor | None]:
     """Give an executor on processes of this machine; none where one job is enough.
 
     Workers end with the process that started them, also if that is killed; Ctrl-C is for that one
-    alone. What a worker was doing when it died is done again by another one.
+    alone. Another worker repeats the call of a worker that died.
     """
     if jobs == 1:
         yield None
@@ -150,7 +150,7 @@ class _Worker:
 
 
 def _serve(told: Connection) -> None:
-    """Make the calls that are told of, the body of a worker."""
+    """Make the calls that arrive, the body of a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _collect_rarely()
@@ -182,7 +182,7 @@ def interrupts_later() -> Iterator[None]:
 
 @contextlib.contextmanager
 def collected_rarely() -> Iterator[None]:
-    """Look for unreachable cycles seldom: simulations make many objects, and few of them."""
+    """Look for unreachable cycles seldom: simulations make many objects, and hardly any cycles."""
     before = gc.get_threshold()
     _collect_rarely()
     try:
@@ -212,7 +212,7 @@ def cluster(address: str) -> Iterator[Executor]:
     MissingLibraryError
         If Dask is not installed.
     InputError
-        If nobody answers.
+        If no scheduler answers.
     """
     try:
         from distributed import Client
@@ -264,7 +264,7 @@ def completed(
     Raises
     ------
     WorkerError
-        If workers die of an argument again and again, or nobody runs them any more.
+        If workers die of an argument again and again, or no worker is left.
     """
     if executor is None:
         yield from map(function, arguments)

@@ -68,7 +68,7 @@ def check_target(file: str | os.PathLike[str] | None) -> None:
     Raises
     ------
     InputError
-        If it is a folder, is in none or in one where nobody may write, or was read as an input.
+        If it is a folder, is in none or in one without write permission, or was read as an input.
     """
     if file is None or file == STANDARD_OUTPUT:
         return
@@ -86,7 +86,7 @@ def check_target(file: str | os.PathLike[str] | None) -> None:
 
 
 def write_whole(file: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write to a temporary file beside `file` and rename it, so that no half remains.
+    """Write to a temporary file in the same folder and rename it, so that no half remains.
 
     An existing file keeps its mode. Links are followed, and what is no ordinary file (a pipe, a
     device) is written to as it is.
@@ -139,8 +139,8 @@ def inside(folder: str | os.PathLike[str], *names: str) -> Path:
     Raises
     ------
     InputError
-        If one of them is there and is a link, or no ordinary file: whoever filled the folder would
-        say what is read, or written over, elsewhere.
+        If one of them is there and is a link, or no ordinary file: a link could lead to any other
+        file.
     """
     path = Path(folder)
     for number, name in enumerate(names, start=1):
@@ -168,7 +168,7 @@ def _told(file: str | os.PathLike[str], before: str = "cannot write: ") -> Itera
 
 
 def _replace(target: Path, data: bytes, mode: int | None) -> None:
-    """Put a new file in the place of `target`, readable by nobody else before it has its mode."""
+    """Put a new file in the place of `target`, private until it has its mode."""
     temporary = target.with_name(f".twill-{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)

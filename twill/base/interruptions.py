@@ -1,6 +1,6 @@
 """Ctrl-C: ends a process at once where nothing is at stake, else the work, which keeps its best.
 
-What a command imports takes a second, so `hear` comes before it; little is imported here.
+Imports of a command take a second, so `hear` comes before them; little is imported here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _kept = ""
 
 
 def hear() -> None:
-    """Let Ctrl-C end the process at once from now on, unless whoever started it has it ignored."""
+    """Let Ctrl-C end the process at once from now on, unless the parent process ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 

@@ -1,4 +1,4 @@
-"""What free-text names may be, and how they are shown and stored."""
+"""Free-text names: their rules, and how they are shown and stored."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KEPT = "._-+#"
 def wrong(name: str) -> str:
     """Return what keeps a text from being a name, empty if nothing does.
 
-    A name has 1 to 200 characters that can be seen: letters of all scripts, digits, signs and
-    spaces; no control characters, no line breaks, nothing that changes the direction of writing.
+    A name has 1 to 200 visible characters: letters of all scripts, digits, signs and spaces.
+    Control characters, line breaks and changes of the direction of writing are refused.
     """
     if not 1 <= len(name) <= MOST_NAME:
         return f"a name has 1 to {MOST_NAME} characters"
@@ -62,7 +62,7 @@ def cell(text: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return a file's name for a free-text name: a single one, hidden from nobody, never a path.
+    """Return a file's name for a free-text name: a single one, not hidden, never a path.
 
     Letters and digits of all scripts stay; other characters but ``._-+#`` are written as ``%XX``,
     byte by byte, so that different names give different ones.

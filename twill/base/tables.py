@@ -161,7 +161,7 @@ class Table:
 def output() -> Console:
     """Return the console that tables go to.
 
-    It is as wide as the terminal or as ``COLUMNS`` says; into a pipe, wide enough for scripts.
+    Its width is that of the terminal or of ``COLUMNS``; into a pipe, wide enough for scripts.
     """
     from rich.console import Console
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.promise import ProgramBound
+from twill.artifacts.proof import ProgramBound
 from twill.bounds.dataflow import Dataflow
 from twill.bounds.sharing import Sharing
 from twill.bounds.work import Argument, Executed, commands, works

@@ -15,7 +15,7 @@ from typing import Literal
 
 from twill.artifacts.loop import Cost, Operation, Step
 from twill.artifacts.machine import Machine
-from twill.artifacts.promise import ProgramBound
+from twill.artifacts.proof import ProgramBound
 
 Reason = Literal[
     "work", "issue slots", "commands", "recurrence", "memory", "registers", "registers of groups"

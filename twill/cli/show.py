@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from twill.base.console import WIDTH, progress, say, say_written
 from twill.base.errors import InputError
-from twill.base.files import STANDARD_OUTPUT, write_whole
+from twill.base.files import STANDARD_OUTPUT, read_bytes, write_whole
 from twill.cli.command import command
 from twill.cli.options import Json, ScheduleName
 from twill.cli.output import Output, json_text, print_json, tell
@@ -160,10 +160,10 @@ def extract(
     output: Output,
 ) -> None:
     """Read a schedule back from its IR."""
-    from twill.frontends.schedules import load_schedule_ir
+    from twill.frontends.schedules import parse_schedule_ir
     from twill.show.schedule import print_schedule, schedule_data
 
-    schedule = load_schedule_ir(file)
+    schedule = parse_schedule_ir(read_bytes(file), file=file)
 
     def show() -> None:
         if schedule.initiation_interval is None:

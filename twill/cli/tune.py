@@ -22,7 +22,7 @@ from twill.cli.values import loaded_clock, numbers, sizes
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
-    from twill.artifacts.tuning import Tuned
+    from twill.artifacts.sweep import Tuned
     from twill.studies.tune.candidates import Choices
     from twill.studies.tune.evaluate import Question
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from twill.artifacts.base import Artifact, parse_toml
 from twill.artifacts.loop import Loop
-from twill.artifacts.machine import Machine
+from twill.artifacts.machine import Machine, extended
 from twill.artifacts.order import SCHEMA, Order
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError, short
@@ -58,7 +58,7 @@ def _toml(text: bytes, file: str) -> tuple[str, list[str]]:
     """Return the text of a machine; only what is new is written, comments and order stay."""
     import tomlkit
 
-    before = Machine.completed(parse_toml(text, file), file)
+    before = extended(parse_toml(text, file), file)
     after = copy.deepcopy(before)
     told = Machine.bring_up(after)
     if told is None:

@@ -1,9 +1,9 @@
 """Schedules by name or file: packaged ones, ``schedule.json``, orders, and IR.
 
 IR is what `twill.show.programs.ir` writes. Groups, programs, stages, starts, signals, barriers and
-storage are read from operations and their annotations; the loop, the machine, what was proved
-and what is promised are attributes of the module. An operation may be moved: order within a group
-is that of ``sched.cluster``, and operations of one cluster alternate.
+storage are read from operations and their annotations. The loop, the machine, proof and promise are
+attributes of the module. An operation may be moved: order within a group is that of
+``sched.cluster``, and operations of one cluster alternate.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def load_schedule(name: Schedule | str | os.PathLike[str], *, waits: str | None 
     Parameters
     ----------
     name : str or path
-        A schedule, which is returned as it is, a name that `packaged_schedules` lists, or a path:
-        of a ``twill.schedule`` or a ``twill.order`` (``.json``), of a schedule for a ``ddg-0.1``
-        graph (``.json``), or of a schedule as IR (``.mlir``).
+        A schedule, which is returned as it is, a name that `packaged_schedules` lists, or a path.
+        Files are a ``twill.schedule``, a ``twill.order`` or a schedule of a ``ddg-0.1`` graph
+        (``.json``), or a schedule as IR (``.mlir``).
     waits : str, optional
         Where asynchronous results are awaited, of an order if not where it says: ``late`` or
         ``hoisted``, see `twill.artifacts.order.Order`.
@@ -127,17 +127,6 @@ def _loop_of(order: Order, name: str) -> Loop:
 
 def _beside(order: Order, name: str) -> str:
     return str(Path(order.file).parent / name)
-
-
-def load_schedule_ir(file: str) -> Schedule:
-    """Read a schedule from a file of IR.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no schedule.
-    """
-    return parse_schedule_ir(read_bytes(file), file=file)
 
 
 def parse_schedule_ir(text: str | bytes, *, file: str = "") -> Schedule:

@@ -42,9 +42,9 @@ REQUIRED = {
 class Type:
     """A type as far as scheduling needs it: ``tensor``, ``memdesc`` or ``scalar``.
 
-    The element type of pointers is ``pointer``. What is `mutable` is memory that operations write
-    in place. `transposed` says whether a tile lies, or its descriptor loads it, transposed in
-    shared memory; None if the type is silent.
+    The element type of pointers is ``pointer``. Operations write `mutable` memory in place.
+    `transposed` says whether a tile lies, or its descriptor loads it, transposed in shared memory;
+    None if the type is silent.
     """
 
     kind: str

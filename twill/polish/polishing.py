@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 
-from twill.artifacts.promise import MOST_CONDITIONS, Measured, Promise
+from twill.artifacts.proof import MOST_CONDITIONS, Measured, Promise
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.deadline import Deadline, check

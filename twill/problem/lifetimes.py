@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 
-from twill.artifacts.memoization import by_identity
+from twill.artifacts.base import by_identity
 from twill.problem import rules
 from twill.problem.operations import Edge
 from twill.problem.problem import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from twill.artifacts.promise import Promise
+from twill.artifacts.proof import Promise
 from twill.base.console import paragraph, say
 from twill.base.formats import cycles, percent, plural, signed_percent
 from twill.show.differences import Comparison, differences_data, print_differences

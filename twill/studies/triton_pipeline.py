@@ -3,7 +3,7 @@
 One warp group issues everything, as Triton does unless a kernel asks for warp specialization: in
 rounds, by cluster and then as written, every statement for the iteration that its stage says. Rings
 of loads have the slots that Triton gives them, and what is asynchronous is awaited where Triton
-puts its waits (see `twill.frontends.triton_dump.pipelined`).
+puts its waits (see `twill.frontends.triton_dump.listing`).
 """
 
 from __future__ import annotations

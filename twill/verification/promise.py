@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.promise import ProgramBound
+from twill.artifacts.proof import ProgramBound
 from twill.artifacts.schedule import Schedule
 from twill.verification.argued import ROUNDING, Argued
 from twill.verification.sharing import SharedGroups

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.memoization import by_identity
+from twill.artifacts.base import by_identity
 from twill.artifacts.pieces import pieces
 from twill.artifacts.program import Await, Get, Issue, Program, Put, Single, singles
 from twill.artifacts.schedule import Group, Schedule

@@ -16,9 +16,9 @@ from twill.emit.memory.free import FreeBuffers
 from twill.emit.memory.memories import Memories
 from twill.emit.source import SSAValue, Statement
 from twill.emit.tree import Allocation
-from twill.frontends.ttgir.around import exchanged_bytes
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
+from twill.frontends.ttgir.memory import exchanged_bytes
 
 TileKind = tuple[str, tuple[int, ...], str]
 """The group that stores a tile, its shape and elements."""

@@ -21,8 +21,7 @@ from twill.base.errors import short
 from twill.base.names import unused
 from twill.frontends.builder.recorder import Recorder
 from twill.frontends.builder.values import Node, Value, Variable
-from twill.frontends.fused import NEGATED
-from twill.frontends.refusals import complaint
+from twill.frontends.shared import NEGATED, complaint
 from twill.frontends.types import Layout, blocked, elements_per_thread, lanes_per_warp, sharing
 
 
@@ -43,7 +42,7 @@ def rows(warps: int) -> Layout:
 
 
 class Finishing:
-    """What was recorded on its way to a loop; refuses what does not make one."""
+    """Names, layouts and dependences of recorded operations, on their way to a loop."""
 
     def __init__(self, builder: Recorder) -> None:
         self.builder = builder
@@ -93,7 +92,7 @@ class Finishing:
             self.fused.append((product, total))
 
     def _is_fused(self, total: Node, value: Value) -> bool:
-        """Whether what is read is a product that nobody else reads, element by element."""
+        """Whether the value is a product with a single reader, read element by element."""
         builder, product = self.builder, value.source
         if not isinstance(product, Node) or product.tile is None or total.cost is not None:
             return False

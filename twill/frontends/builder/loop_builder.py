@@ -31,7 +31,7 @@ class LoopBuilder:
     name : str
         Name of the loop.
     description : str
-        One sentence.
+        A sentence about the loop.
     warps : int
         Warps that execute an operation together if it does not say otherwise.
     products : str
@@ -161,7 +161,7 @@ class LoopBuilder:
         shape, dtype
             The tile.
         engine : str
-            What moves it, an attribute that rules read.
+            The engine that moves it, an attribute for rules.
         cost : Cost, optional
             In place of the machine's rule.
         """
@@ -225,7 +225,7 @@ class LoopBuilder:
         x : Value
             The tile.
         engine : str
-            What moves it, an attribute that rules read.
+            The engine that moves it, an attribute for rules.
         name, cost
             As in `operation`.
         """
@@ -248,7 +248,7 @@ class LoopBuilder:
         delay: int | None = None,
         blocking: bool | None = None,
     ) -> None:
-        """Add a dependence between two operations beside those that reading implies.
+        """Add a dependence between two operations, in addition to those that reading implies.
 
         Parameters
         ----------

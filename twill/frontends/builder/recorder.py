@@ -1,4 +1,4 @@
-"""What every operation of a loop under construction goes through."""
+"""Recording of the operations of a loop under construction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from twill.frontends.builder.values import (
     Variable,
     describe,
 )
-from twill.frontends.refusals import complaint
+from twill.frontends.shared import complaint
 
 OWN_MODULES = "twill.frontends.builder"
 Products = Literal["registers", "tmem"]
@@ -67,11 +67,11 @@ class Recorder:
         Parameters
         ----------
         kind : str
-            What machines have rules for.
+            The kind for which machines have rules.
         operands : Value
-            What it reads, in order.
+            Its operands, in order.
         result : Tile or None
-            What it makes.
+            The tile of its result.
         name : str, optional
             Unique in the loop; made from the kind without it.
         warps : int, optional

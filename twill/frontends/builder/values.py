@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, TypedDict
 
@@ -12,7 +13,7 @@ Shape = tuple[int, ...]
 
 
 class Said(TypedDict, total=False):
-    """What may be said of any operation."""
+    """Options of every operation."""
 
     name: str | None  # unique in the loop; made from the kind without it
     cost: Cost | None  # in place of the machine's rule
@@ -27,7 +28,7 @@ class Lies(TypedDict, total=False):
 
 @dataclass(eq=False)
 class Outside:
-    """What the loop reads and does not make; it takes room only if it is an invariant."""
+    """A value that the loop reads and does not make; only an invariant takes room."""
 
     name: str
     tile: Tile
@@ -35,7 +36,7 @@ class Outside:
 
 @dataclass(eq=False)
 class Variable:
-    """What iterations hand on: `value`, assigned last, is read `distance` iterations later."""
+    """A loop-carried variable: `value`, assigned last, is read `distance` iterations later."""
 
     name: str
     tile: Tile
@@ -48,8 +49,9 @@ class Variable:
 class Node:
     """An operation under construction, as in the artifact but for its operands, which are values.
 
-    Its tile is without the elements per thread that follow from them. It updates the operand
-    `in_place` where it lies, and reduces along an axis. `read` says whether an operation reads it.
+    Its tile is without the elements per thread that follow from them. The operation updates the
+    operand `in_place` where it lies, and reduces along an axis. `read` says whether an operation
+    reads it.
     """
 
     kind: str
@@ -68,7 +70,7 @@ class Node:
 
 @dataclass(eq=False)
 class Order:
-    """A dependence that the user wrote, with what is said of it beside its ends."""
+    """A dependence that the user wrote, with its attributes."""
 
     first: Node
     then: Node
@@ -77,7 +79,7 @@ class Order:
 
 
 class _Recording(Protocol):
-    """What values ask of the loop under construction; see `twill.frontends.builder.recorder`."""
+    """The methods of `twill.frontends.builder.recorder.Recorder` that values call."""
 
     name: str
 
@@ -93,6 +95,16 @@ class _Recording(Protocol):
     def error(self, message: str) -> InputError: ...
 
 
+def _binary(kind: str) -> Callable[[Value, Value | float], Value]:
+    """Return the operator of an element-wise operation."""
+    return lambda one, other: one.loop.elementwise(kind, one, other)
+
+
+def _reflected(kind: str) -> Callable[[Value, float], Value]:
+    """Return the operator for a number on the left."""
+    return lambda one, other: one.loop.elementwise(kind, other, one)
+
+
 class Value:
     """A typed tile: an operation's result, an earlier iteration's, or one from outside the loop.
 
@@ -104,7 +116,7 @@ class Value:
     loop : LoopBuilder
         The loop that it belongs to.
     source : Node, Variable or Outside
-        What makes it; a variable stands for its value of an earlier iteration.
+        The origin of the value; a variable stands for its value of an earlier iteration.
     views : tuple of str
         Free operations between the source and this value.
     axes : tuple of int
@@ -221,23 +233,9 @@ class Value:
         self.loop.give_name(self, name)
         return self
 
-    def __add__(self, other: Value | float) -> Value:
-        return self.loop.elementwise("add", self, other)
-
-    def __radd__(self, other: float) -> Value:
-        return self.loop.elementwise("add", other, self)
-
-    def __sub__(self, other: Value | float) -> Value:
-        return self.loop.elementwise("sub", self, other)
-
-    def __rsub__(self, other: float) -> Value:
-        return self.loop.elementwise("sub", other, self)
-
-    def __mul__(self, other: Value | float) -> Value:
-        return self.loop.elementwise("mul", self, other)
-
-    def __rmul__(self, other: float) -> Value:
-        return self.loop.elementwise("mul", other, self)
+    __add__, __radd__ = _binary("add"), _reflected("add")
+    __sub__, __rsub__ = _binary("sub"), _reflected("sub")
+    __mul__, __rmul__ = _binary("mul"), _reflected("mul")
 
     def __matmul__(self, other: Value) -> Value:
         return self.loop.mma(self, other)
@@ -253,8 +251,7 @@ class Carried(Value):
     """A variable of the loop: until it is assigned, its value of an earlier iteration.
 
     `assign`, ``+=``, ``-=`` and ``*=`` give it a new value, and ``x += a @ b`` is a product that
-    accumulates in place. What it holds at the end of the body is what a later iteration begins
-    with.
+    accumulates in place. Its content at the end of the body is what a later iteration begins with.
     """
 
     def __init__(self, loop: _Recording, variable: Variable) -> None:

@@ -1,9 +1,9 @@
 """Loops from dependence graphs in the format ``ddg-0.1``, with the costs that the file gives.
 
 The costs are for the packaged machine ``ddg``, whose units are the file's pipelines. Occupancy is
-the reservation, latency the dependence, and self_latency the issue cost of what is executed beside
-its warps (TMA, TC, access to tensor memory). ResMII and RecMII of the loop are then the file's
-``res_mii`` and ``rec_mii`` (if ``res_mii`` is not, a warning says so):
+the reservation, latency the dependence, and self_latency the issue cost of an operation that other
+hardware executes (TMA, TC, access to tensor memory). ResMII and RecMII of the loop are then the
+file's ``res_mii`` and ``rec_mii`` (if ``res_mii`` is not, a warning says so):
 
 - Nodes that occupy nothing are folded into the delays of what they connect. An allocation among
   them says where the value is stored that it is made of.
@@ -225,7 +225,7 @@ class _Extraction:
     def _step(self, first: Node, then: Node, distance: int) -> DependenceKind:
         """Say what one node is to the next: a token orders both and is nothing to read.
 
-        What a token stands for is in memory: one reads what the other wrote, or overwrites it.
+        A token stands for memory: the second node reads what the first wrote, or overwrites it.
         """
         operands = self._op(then).operands
         sources = [self.graphs.carried(operand) for operand in operands]

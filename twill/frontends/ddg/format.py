@@ -20,7 +20,7 @@ from twill.artifacts.loop import (
     zero_distance_cycle,
 )
 from twill.base.errors import InputError, short
-from twill.frontends.refusals import complaint
+from twill.frontends.shared import complaint
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.types import Type, is_shaped, parse_type
 
@@ -36,19 +36,21 @@ Kind = Annotated[str, Field(min_length=1, max_length=100), Visible]
 Pipeline = Literal["TMA", "TC", "CUDA", "SFU", "NONE"]
 
 
-class _Lenient(Part):
+class Lenient(Part):
+    """A part of a foreign file, whose other keys are ignored."""
+
     model_config = LENIENT
 
 
-class IterationArgument(_Lenient):
+class IterationArgument(Lenient):
     """A value that a loop carries, by its position."""
 
     loop: NonNegativeInt
     idx: NonNegativeInt
 
 
-class Operand(_Lenient):
-    """What an operation reads: an operation's result, a constant, what a loop carries, ..."""
+class Operand(Lenient):
+    """An operand: the result of an operation, a constant, a loop-carried value, ..."""
 
     op: str | None = None
     result: NonNegativeInt = 0
@@ -56,7 +58,7 @@ class Operand(_Lenient):
     const: int | float | bool | str | None = None
 
 
-class Op(_Lenient):
+class Op(Lenient):
     """An operation of the kernel."""
 
     kind: Kind
@@ -65,7 +67,7 @@ class Op(_Lenient):
     result_types: tuple[str, ...] = ()
 
 
-class Node(_Lenient):
+class Node(Lenient):
     """An operation of a loop with its costs, in cycles."""
 
     id: Number
@@ -79,7 +81,7 @@ class Node(_Lenient):
     is_super_node: bool = False
 
 
-class Edge(_Lenient):
+class Edge(Lenient):
     """`dst` issues at least `latency` cycles after `src` of `distance` iterations before."""
 
     src: Number
@@ -89,7 +91,7 @@ class Edge(_Lenient):
     latency: Delay
 
 
-class Graph(_Lenient):
+class Graph(Lenient):
     """The dependence graph of a loop."""
 
     nodes: Annotated[tuple[Node, ...], Field(max_length=MOST_NODES)]
@@ -118,7 +120,7 @@ class Graph(_Lenient):
         return self
 
 
-class LoopEntry(_Lenient):
+class LoopEntry(Lenient):
     """A loop of the kernel."""
 
     loop_id: Number
@@ -127,7 +129,7 @@ class LoopEntry(_Lenient):
     ddg: Graph
 
 
-class Kernel(_Lenient):
+class Kernel(Lenient):
     """The kernel."""
 
     name: Name
@@ -177,7 +179,7 @@ class DependenceGraphs(Artifact):
 
     @cached_property
     def _yields(self) -> dict[int, tuple[Operand, ...]]:
-        """What each loop hands on."""
+        """Values that each loop hands on."""
         return {
             loop.loop_id: op.operands
             for loop in self.loops

@@ -1,10 +1,10 @@
 """Schedules that were made for graphs in the format ``ddg-0.1``.
 
 A schedule graph (version 0.1) says for each node its warp group, cycle and stage, and for each
-allocation its slots. What a node occupies stands only in the graph that it was made from, a file
-beside it. Each group issues its nodes by their cycles within the interval; waits follow from that
-order, as from one by hand, and times are the cycles. A scalar that each group computes for itself
-is left to the first group that needs it. Addresses there are none.
+allocation its slots. The occupancy of a node stands only in the graph that the schedule was made
+from, a file in the same folder. Each group issues its nodes by their cycles within the interval;
+waits follow from that order, as from one by hand, and times are the cycles. A scalar that each
+group computes for itself is left to the first group that needs it. Addresses there are none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, ValidationError
 
-from twill.artifacts.base import Artifact, Part, first_problem
+from twill.artifacts.base import Artifact, first_problem
 from twill.artifacts.loop import MOST_CYCLES, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup, Waits
@@ -24,25 +24,29 @@ from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError
 from twill.frontends.ddg.extraction import MACHINE, load_ddg, operation_name
-from twill.frontends.ddg.format import LENIENT, MOST_NODES, Edge, Kernel, Number, Warps
+from twill.frontends.ddg.format import (
+    LENIENT,
+    MOST_NODES,
+    Edge,
+    Kernel,
+    Lenient,
+    Number,
+    Warps,
+)
 
 KEY = "schedule_loop"
 NAME, BESIDE = "schedule_graph", "ddg"  # what files are called
 Cycle = Annotated[int, Field(ge=0, le=MOST_CYCLES)]
 
 
-class _Lenient(Part):
-    model_config = LENIENT
-
-
-class Place(_Lenient):
+class Place(Lenient):
     """When a node issues: in cycles from the beginning of its iteration, of which stages follow."""
 
     cycle: Cycle
     stage: Number
 
 
-class ScheduledNode(_Lenient):
+class ScheduledNode(Lenient):
     """A node with its place; a negative `warp_group` is none."""
 
     id: Number
@@ -52,14 +56,14 @@ class ScheduledNode(_Lenient):
     schedule: Place
 
 
-class Graph(_Lenient):
+class Graph(Lenient):
     """The nodes of a loop."""
 
     nodes: Annotated[tuple[ScheduledNode, ...], Field(max_length=MOST_NODES)]
     edges: tuple[Edge, ...]
 
 
-class Allocation(_Lenient):
+class Allocation(Lenient):
     """A buffer that an operation makes; `count` slots."""
 
     kind: str
@@ -67,7 +71,7 @@ class Allocation(_Lenient):
     def_op: str | None = None
 
 
-class ScheduledLoop(_Lenient):
+class ScheduledLoop(Lenient):
     """A loop as it was scheduled."""
 
     interval: Annotated[int, Field(alias="II", gt=0, le=MOST_CYCLES)]
@@ -75,14 +79,14 @@ class ScheduledLoop(_Lenient):
     graph: Graph
 
 
-class WarpGroup(_Lenient):
+class WarpGroup(Lenient):
     """Warps that execute one program."""
 
     id: Number
     num_warps: Warps
 
 
-class LoopEntry(_Lenient):
+class LoopEntry(Lenient):
     """A loop of the kernel."""
 
     loop_id: Number
@@ -115,14 +119,14 @@ def is_schedule_graph(text: str | bytes) -> bool:
 def parse_schedule_graph(text: str | bytes, file: str, waits: Waits = "late") -> Schedule:
     """Return the schedule that a schedule graph describes, with its loop.
 
-    `file`: where it was read, beside the graph that it was made from.
+    `file`: where it was read; its graph lies in the same folder.
     `waits`: see `twill.artifacts.order.Order`.
 
     Raises
     ------
     InputError
-        If it is no such file, several of its loops are innermost, the graph is none that it was
-        made from, or a group issues what needs a value before what makes it.
+        If it is no such file, has several innermost loops, or belongs to another graph. If a group
+        issues a reader before the operation that makes its value.
     RefusedError
         As `twill.frontends.ddg.load_ddg` does.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from twill.frontends.subtiling.plan import Plan, Role, impossible_product
-from twill.frontends.subtiling.rewrite import Rewriter
-from twill.frontends.subtiling.subtiles import plan_subtiles, resize, subtile
+from twill.frontends.subtiling.rewrite import Rewriter, plan_subtiles, resize, subtile
 
 __all__ = ["Plan", "Rewriter", "Role", "impossible_product", "plan_subtiles", "resize", "subtile"]

@@ -22,7 +22,7 @@ MIXED = "reads a tile through a view that mixes its dimensions"
 
 
 class Dimension(NamedTuple):
-    """One dimension of one tile of a loop.
+    """A dimension of a tile of a loop.
 
     `owner` is the position of the operation, ``-1 - n`` for invariant n; `place` which operand the
     tile is, or `RESULT`, and 0 for an invariant.
@@ -127,6 +127,28 @@ def with_tiles(operation: Operation, change: Callable[[int, Tile], Tile]) -> Ope
     operands = tuple(change(place, tile) for place, tile in enumerate(operation.operands))
     result = None if made is None else change(RESULT, made)
     return operation.model_copy(update={"operands": operands, "result": result})
+
+
+def part_of(tile: Tile, axis: int, factor: int) -> Tile:
+    """Return one of `factor` equal parts of a tile."""
+    shape = tuple(e // factor if i == axis else e for i, e in enumerate(tile.shape))
+    held = tile.elements_per_thread
+    fewer = None if held is None else max(1, -(-held // factor))
+    return tile.model_copy(update={"shape": shape, "elements_per_thread": fewer})
+
+
+def shared_vector(vector: Tile, whole: Tile, part: Tile, factor: int) -> Tile:
+    """Return what a thread holds of a vector along the columns of a tile whose rows were split.
+
+    `vector`: the vector, of which a thread holds the columns that it has of the tile.
+    `whole`, `part`: the tile before and after, both with their elements per thread.
+    """
+    columns = vector.elements_per_thread
+    before, after = whole.elements_per_thread, part.elements_per_thread
+    if columns is None or before is None or after is None or before % columns:
+        return vector
+    rows = max(1, before // columns // factor)
+    return vector.model_copy(update={"elements_per_thread": max(1, min(columns, after // rows))})
 
 
 def extent(loop: Loop, dimension: Dimension) -> int:

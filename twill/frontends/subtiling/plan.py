@@ -1,4 +1,4 @@
-"""What splitting one class of dimensions makes of every operation, and which class to split."""
+"""Plans of sub-tiling: the class of dimensions to split, and the role of every operation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_REASONS = 3
 
 
 class Role(Enum):
-    """What becomes of an operation."""
+    """The role of an operation."""
 
     SHARED = "shared"  # it stays one, and every sub-tile reads its result
     COPIED = "copied"  # every sub-tile has one of its own
@@ -60,7 +60,7 @@ class Plan:
 
     @cached_property
     def roles(self) -> tuple[Role, ...]:
-        """What becomes of each operation, in program order."""
+        """The role of each operation, in program order."""
         touched = {owner for owner, _ in self._axes}
         roles = []
         for index, operation in enumerate(self.loop.operations):
@@ -74,8 +74,8 @@ class Plan:
     def _repeated(self, roles: list[Role]) -> set[int]:
         """Return what each sub-tile works out for itself rather than share it in registers.
 
-        That is element-wise work on nothing but the loop counter and what lives across the loop,
-        for sub-tiles only: handing its result from one warp group to another would cost more.
+        That is element-wise work for sub-tiles on the loop counter and invariants only. Handing its
+        result from one warp group to another would cost more.
         """
         position = {operation.name: i for i, operation in enumerate(self.loop.operations)}
         reads, readers = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)

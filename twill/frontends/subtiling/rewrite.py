@@ -1,18 +1,162 @@
-"""The loop that a plan makes: names, parts of tiles, dependences."""
+"""Rewriting of loops: sub-tiles of independent rows that share streamed tiles, and other sizes."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
-from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Read, Tile
-from twill.base.errors import InputError, short
+from twill.artifacts.loop import (
+    MOST_EXTENT,
+    Dependence,
+    Folded,
+    Invariant,
+    Loop,
+    Operation,
+    Read,
+    Tile,
+)
+from twill.artifacts.machine import Machine
+from twill.base.errors import InputError, RefusedError, short
 from twill.base.names import MOST_NAME
-from twill.frontends.subtiling.dimensions import ACCUMULATOR, with_tiles
-from twill.frontends.subtiling.plan import Plan, Role
+from twill.frontends.loops import machine_of, threads_per_warp
+from twill.frontends.subtiling.dimensions import (
+    ACCUMULATOR,
+    Dimension,
+    dimension_classes,
+    extent,
+    part_of,
+    shared_vector,
+    with_tiles,
+)
+from twill.frontends.subtiling.plan import (
+    Plan,
+    Role,
+    along_dimension,
+    choices,
+    dimension,
+    indivisible,
+    without_instruction,
+)
 
+MOST_SUBTILES = 64
 Named = Mapping[tuple[int, int], str]
 Attributes = Mapping[str, str | bool | int | float]
+
+
+def plan_subtiles(
+    loop: Loop, factor: int, *, along: str | None = None, machine: Machine | None = None
+) -> Plan:
+    """Decide what to split and check that it can be.
+
+    Raises
+    ------
+    InputError, RefusedError
+        As `subtile` does.
+    """
+    if not 2 <= factor <= MOST_SUBTILES:
+        raise InputError(f"must be from 2 to {MOST_SUBTILES} (got {short(factor)})", path="factor")
+    machine = machine or machine_of(loop)
+    best, *others = (
+        choices(loop, factor) if along is None else [along_dimension(loop, factor, along)]
+    )
+    refusal = _refusal(best, machine)
+    if refusal is None:
+        return best
+    fitting = [other.along for other in others if _refusal(other, machine) is None]
+    raise RefusedError(refusal + (f"; possible is along {' or '.join(fitting)}" if fitting else ""))
+
+
+def _refusal(plan: Plan, machine: Machine | None) -> str | None:
+    """Return why a plan cannot be carried out, None if it can."""
+    refusal = indivisible(plan)
+    if refusal is None and machine is not None:
+        parts = Rewriter(plan, machine.threads_per_warp.value).parts
+        refusal = without_instruction(plan, parts, machine)
+    return refusal
+
+
+def subtile(
+    loop: Loop, factor: int, *, along: str | None = None, machine: Machine | None = None
+) -> Loop:
+    """Split independent rows of a loop into sub-tiles that share the streamed operands.
+
+    Every sub-tile gets a copy of each operation on its rows; what does not have these rows stays
+    shared. A product that sums over them becomes a chain of products, each adding in place to the
+    one before.
+
+    `loop`: A loop whose dependences say as which operand, and along which axes, values are read.
+    `along`: ``operation:dimension``, the dimension of that operation's result to split. Without it:
+    one that splits no load if there is such, with most of the multiplications, and the fewest
+    chains.
+    `machine`: whose matrix product instructions limit the sizes; without it a packaged machine of
+    the architecture that the loop was compiled for, and none if it does not say.
+
+    Raises
+    ------
+    InputError
+        If the factor or `along` is none that the loop can have.
+    RefusedError
+        If rows depend on each other in any other way than through sums of products, or the sizes
+        are none that the machine has instructions for; names the operation.
+    """
+    plan = plan_subtiles(loop, factor, along=along, machine=machine)
+    return Rewriter(plan, threads_per_warp(loop, machine)).loop()
+
+
+def resize(loop: Loop, along: str, size: int) -> Loop:
+    """Return a loop in which one dimension of its tiles, wherever it occurs, has another size.
+
+    Costs follow from the machine's rules. The work of an iteration changes too: compare work per
+    time, not intervals.
+
+    `loop`: A loop whose dependences say along which axes values are read.
+
+    Raises
+    ------
+    InputError
+        If there is no such dimension, or the size is out of range.
+    RefusedError
+        If an operation uses the dimension in a way that does not say what another size means.
+    """
+    if not 1 <= size <= MOST_EXTENT:
+        raise InputError(f"from 1 to {MOST_EXTENT} elements (got {short(size)})", path="tile")
+    wanted = dimension(loop, along)
+    classes = dimension_classes(loop)
+    members = classes.members_with(wanted)
+    for coupling in classes.couplings(members):
+        operation = loop.operations[coupling.operation]
+        if operation.kind != "reduce" or operation.cost is not None:
+            raise RefusedError(
+                f"{loop.name}: cannot resize {along}: {operation.name} {coupling.reason}"
+            )
+    before = extent(loop, wanted)
+
+    def changed(owner: int, place: int, tile: Tile) -> Tile:
+        alike = (axis for axis, elements in enumerate(tile.shape) if elements == before)
+        axes = {axis for axis in alike if Dimension(owner, place, axis) in members}
+        return _resized(loop, tile, axes, before, size) if axes else tile
+
+    operations = tuple(with_tiles(o, partial(changed, i)) for i, o in enumerate(loop.operations))
+    invariants = tuple(
+        v.model_copy(update={"tile": changed(-1 - i, 0, v.tile)})
+        for i, v in enumerate(loop.invariants)
+    )
+    changes = {"operations": operations, "invariants": invariants, "source": None}
+    return loop.model_copy(update=changes)
+
+
+def _resized(loop: Loop, tile: Tile, axes: set[int], before: int, size: int) -> Tile:
+    shape = tuple(size if axis in axes else n for axis, n in enumerate(tile.shape))
+    each = tile.elements_per_thread
+    if each is not None:
+        scaled, rest = divmod(each * size ** len(axes), before ** len(axes))
+        if rest or not scaled:
+            raise RefusedError(
+                f"{loop.name}: {each} elements of a thread cannot become {size} / {before} as many"
+            )
+        each = scaled
+    return tile.model_copy(update={"shape": shape, "elements_per_thread": each})
 
 
 class Rewriter:
@@ -202,8 +346,8 @@ class Rewriter:
 def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Named:
     """Return a name for every copy: ``o.mul`` becomes ``o0.mul``, ``o1.mul``.
 
-    The number follows the part before the first dot, after an underscore where it would be taken
-    for a part of the name or make a name that is used already.
+    The number follows the part before the first dot. An underscore separates them where the name
+    ends in a digit, or the new one is used already.
 
     Raises
     ------
@@ -231,14 +375,6 @@ def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Nam
     return found
 
 
-def part_of(tile: Tile, axis: int, factor: int) -> Tile:
-    """Return one of `factor` equal parts of a tile."""
-    shape = tuple(e // factor if i == axis else e for i, e in enumerate(tile.shape))
-    held = tile.elements_per_thread
-    fewer = None if held is None else max(1, -(-held // factor))
-    return tile.model_copy(update={"shape": shape, "elements_per_thread": fewer})
-
-
 def reduction_attributes(whole: Operation, part: Operation, threads_per_warp: int) -> Attributes:
     """Return the attributes of a sub-tile's reduction: more lanes share a row if rows run out."""
     lanes, warps = whole.attributes.get("lanes"), whole.attributes.get("lane_warps")
@@ -258,17 +394,3 @@ def _along_the_row(reduction: Operation, threads_per_warp: int) -> int:
     threads = reduction.warps * threads_per_warp
     whole = reduction.operands[0].elements_each(threads)
     return whole // reduction.result.elements_each(threads)
-
-
-def shared_vector(vector: Tile, whole: Tile, part: Tile, factor: int) -> Tile:
-    """Return what a thread holds of a vector along the columns of a tile whose rows were split.
-
-    `vector`: the vector, of which a thread holds the columns that it has of the tile.
-    `whole`, `part`: the tile before and after, both with their elements per thread.
-    """
-    columns = vector.elements_per_thread
-    before, after = whole.elements_per_thread, part.elements_per_thread
-    if columns is None or before is None or after is None or before % columns:
-        return vector
-    rows = max(1, before // columns // factor)
-    return vector.model_copy(update={"elements_per_thread": max(1, min(columns, after // rows))})

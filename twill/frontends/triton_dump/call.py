@@ -1,27 +1,41 @@
-"""An example call of a kernel: what it is given, and what Triton makes of that.
+"""Arguments of a kernel: an example call, and settings of single parameters.
 
-Which arguments are constants, which are divisible by 16, of what type they are: Triton's own code
-says it, as when a kernel is launched. So does what stands above ``triton.jit``: heuristics compute
-constants, and of an autotuner one configuration is taken.
+Triton's own code decides which arguments are constants, which are divisible by 16, and their types,
+as when a kernel is launched. Heuristics above ``triton.jit`` compute constants, and of an autotuner
+one configuration is taken.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
+import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from twill.base.console import note
 from twill.base.errors import InputError, short
+from twill.base.names import elided
 
 CONSTANT = "constexpr"
 DIVISIBLE = "D"  # what Triton's backend reads as divisible by 16
 ALIGNED = ":16"
 UNSHAPED = 16  # columns of a descriptor whose block a configuration is to say
-# What PyTorch calls the types that Triton calls otherwise.
+NUMBERS = (
+    *("fp8e4nv", "fp8e5", "fp8e4b15", "fp16", "bf16", "fp32", "fp64"),
+    *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64"),
+)
+_NUMBER = f"(?:{'|'.join(NUMBERS)})"
+_TYPE = re.compile(
+    rf"\*k?{_NUMBER}|{_NUMBER}|[iu](?:8|16|32|64):16|tensordesc<{_NUMBER}\[\d+(?:,\d+)*\]>"
+)
+_LANGUAGE = "tl."
+_CONSTANT = "constexpr:"
+NOT_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+# Types with another name in PyTorch.
 TORCH = {
     "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64",
     "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
@@ -38,7 +52,7 @@ class Type:
 
     @property
     def entry(self) -> tuple[str, str]:
-        """What Triton's specialization of an argument of this type is."""
+        """Triton's specialization of an argument of this type."""
         aligned = self.text.startswith("*") or self.text.endswith(ALIGNED)
         return self.text.removesuffix(ALIGNED), DIVISIBLE if aligned else ""
 
@@ -95,14 +109,14 @@ class Element:
 
     @property
     def dtype(self) -> Any:
-        """What a kernel's own functions see: PyTorch's type where the file imports it."""
+        """The type that a kernel's own functions see: PyTorch's where the file imports it."""
         torch = sys.modules.get("torch")
         theirs = next((name for name, ours in TORCH.items() if ours == self.name), "")
         found = getattr(torch, theirs, None) if theirs else None
         return found or importlib.import_module("triton.language").dtype(self.name)
 
 
-def example(texts: Iterable[str], numbers: Iterable[str]) -> dict[str, Any]:
+def example(texts: Iterable[str]) -> dict[str, Any]:
     """Return the arguments of an example call, as in Python: ``a=fp16[64, 32], n=a.size(0)``.
 
     Raises
@@ -110,11 +124,9 @@ def example(texts: Iterable[str], numbers: Iterable[str]) -> dict[str, Any]:
     InputError
         If a text is no list of named arguments, or a name comes twice.
     """
-    import ast
-
     import simpleeval
 
-    names = {**{n: Element(n) for n in numbers}, **{t: Element(n) for t, n in TORCH.items()}}
+    names = {**{n: Element(n) for n in NUMBERS}, **{t: Element(n) for t, n in TORCH.items()}}
     found: dict[str, Any] = {}
     for text in texts:
         try:
@@ -243,7 +255,7 @@ class Configured:
 
 @dataclass(frozen=True)
 class Specialized:
-    """What Triton compiles for a call: options, types, constants, what it knows of arguments."""
+    """A call as Triton compiles it: options, types, constants, and attributes of arguments."""
 
     options: Any
     signature: dict[str, str]
@@ -270,10 +282,99 @@ def specialized(
 
 
 def without_block(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the descriptors of which nobody said the block."""
+    """Return the descriptors without a block."""
     return [
         name
         for name, value in arguments.items()
         if hasattr(value, "block_shape")
         and list(value.block_shape) == [1] * (len(value.shape) - 1) + [UNSHAPED]
     ]
+
+
+def read_settings(kernel: Any, settings: Mapping[str, str], file: str) -> dict[str, Any]:
+    """Return what `settings` give a kernel: values, or types in their place.
+
+    Raises
+    ------
+    InputError
+        If one cannot be read.
+    """
+    constant = {parameter.name: parameter.is_constexpr for parameter in kernel.params}
+    read = {True: _value, False: _type_or_value}
+    return {n: read[constant[n]](text, n, file) for n, text in settings.items() if n in constant}
+
+
+def check_complete(
+    kernel: Any, given: Mapping[str, Any], settings: Mapping[str, str], *, example: str, file: str
+) -> None:
+    """Refuse a kernel whose parameters are not all given, and what is none of them.
+
+    Raises
+    ------
+    InputError
+        If one is not given, has no parameter, or is a descriptor without its block.
+    """
+    parameters = {parameter.name: parameter for parameter in kernel.params}
+    missing = [
+        f"{name} ({'a value' if parameter.is_constexpr else 'a type'})"
+        for name, parameter in parameters.items()
+        if name not in given and not may_be_left_out(parameter)
+    ]
+    unknown = [elided(n) for n in dict.fromkeys((*settings, *given)) if n not in parameters]
+    if missing or unknown:
+        parts = [f"not set: {', '.join(missing)}"] * bool(missing)
+        parts += [f"not a parameter: {', '.join(unknown)}"] * bool(unknown)
+        sets = "".join(f" --set {shlex.quote(word)}" for word in _shown(kernel, given, settings))
+        raise InputError(f"{'; '.join(parts)}; for example: {example}{sets}", file=file)
+    for name in without_block(given):
+        wanted = "a block: tensordesc(fp16[8192,128], [128,64])"
+        raise InputError(wanted, path=name, file=file)
+
+
+def may_be_left_out(parameter: Any) -> bool:
+    """A default is a constant; of a parameter that is none, only the absence of a value is."""
+    return bool(parameter.has_default and (parameter.is_constexpr or parameter.default is None))
+
+
+def _value(text: str, name: str, file: str) -> Any:
+    if text.startswith(_LANGUAGE):
+        language = importlib.import_module("triton.language")
+        found = getattr(language, text.removeprefix(_LANGUAGE), None)
+        if isinstance(found, language.dtype):
+            return found
+    try:
+        return ast.literal_eval(text)
+    except NOT_LITERAL:
+        literal = f"{short(text)} is not a Python literal such as 128, True or 'e4m3'"
+        wrong = f"{literal}, which a tl.constexpr parameter needs"
+        raise InputError(wrong, path=name, file=file) from None
+
+
+def _type_or_value(text: str, name: str, file: str) -> Any:
+    if text.startswith(_CONSTANT):
+        return Constant(_value(text.removeprefix(_CONSTANT), name, file))
+    kind = "".join(text.split())
+    if _TYPE.fullmatch(kind):
+        return Type(kind)
+    try:
+        value = ast.literal_eval(text)
+    except NOT_LITERAL:
+        value = text
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    wanted = "a Triton type such as tensordesc<fp16[128,64]>, *fp16, i32, i32:16 or fp32"
+    wrong = f"{short(text)} is not {wanted}, a number, or constexpr:VALUE"
+    raise InputError(f"{wrong} (types of numbers are {', '.join(NUMBERS)})", path=name, file=file)
+
+
+def _shown(kernel: Any, given: Mapping[str, Any], settings: Mapping[str, str]) -> Iterator[str]:
+    """Yield a setting for every parameter that needs one: the given one or a plausible one."""
+    for parameter in kernel.params:
+        name = parameter.name
+        plausible = "*fp16" if "ptr" in name.lower() else "i32"
+        if "desc" in name.lower():
+            plausible = "tensordesc<fp16[128,128]>"
+        if name in settings:
+            yield f"{name}={elided(settings[name])}"
+        elif name not in given and not may_be_left_out(parameter):
+            yield f"{name}={128 if parameter.is_constexpr else plausible}"

@@ -1,32 +1,163 @@
 """Dump a Triton kernel's TTGIR where a scheduler wants it: tiled, placed, not yet pipelined.
 
-Needs Triton (the extra ``[triton]``), neither a GPU nor torch. The dump is MLIR's generic form,
-with what only Triton can tell as attributes of the operations: ``sched.name`` (the variable that an
-operation computes, of a loop its induction variable), ``sched.location`` (file:line:column in the
-kernel), ``sched.trivial`` on layout conversions (a mere renaming of registers), and
-``sched.stage`` and ``sched.cluster`` on the operations of loops that Triton's own pipeliner would
-pipeline, with ``sched.slots`` of the rings of their loads, and ``sched.wait_stage`` and
-``sched.wait_before`` (the number of a statement of the loop) where a load or product is awaited.
+Needs Triton (the extra ``[triton]``), neither a GPU nor torch. The dump is MLIR's generic form.
+Attributes of the operations hold facts that only Triton knows. ``sched.name`` is the variable that
+an operation computes, of a loop its induction variable, and ``sched.location`` its file:line:column
+in the kernel. ``sched.trivial`` marks layout conversions that only rename registers.
+``sched.stage`` and ``sched.cluster`` are on the operations of loops that Triton's own pipeliner
+would pipeline. ``sched.slots`` counts the ring slots of their loads. ``sched.wait_stage`` and
+``sched.wait_before`` (the number of a statement) say where a load or product is awaited.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
-from collections.abc import Iterable, Mapping
+import importlib.util
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest import mock
 
+from twill.base.console import note
 from twill.base.errors import InputError
-from twill.frontends.triton_dump.call import Configured, example, with_strides
-from twill.frontends.triton_dump.files import found, gpu_of, one_line, shortened, undecorated
-from twill.frontends.triton_dump.lower import DEFAULT_WARPS, check_target, dump, dump_compiled
-from twill.frontends.triton_dump.settings import (
-    NUMBERS,
+from twill.base.files import keep_input
+from twill.frontends.triton_dump.call import (
+    Configured,
     check_complete,
+    example,
     may_be_left_out,
     read_settings,
+    with_strides,
+)
+from twill.frontends.triton_dump.lower import (
+    DEFAULT_WARPS,
+    check_target,
+    dump,
+    import_triton,
+    target_of,
 )
 
-__all__ = ["dump_compiled", "dump_kernel", "unset_constants"]
+LONGEST_REASON = 300
+# A file is imported for each of its dumps.
+note_once = functools.cache(note)
+
+
+class _Driver:
+    """A GPU as Triton asks about it, on which nothing is launched."""
+
+    def __init__(self, architecture: int) -> None:
+        self.architecture = architecture
+
+    def get_current_target(self) -> Any:
+        """Return what Triton compiles for."""
+        return target_of(self.architecture)
+
+    def get_active_torch_device(self) -> Any:
+        """Return the device as PyTorch calls it."""
+        return importlib.import_module("torch").device("cuda", 0)
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"nothing is launched where a kernel is dumped ({name})")
+
+
+@contextlib.contextmanager
+def gpu_of(architecture: int, source: str) -> Iterator[None]:
+    """Let Triton, and PyTorch where `source` imports it, see a GPU of an architecture.
+
+    Files choose configurations by what they see, and that is not to depend on the host.
+    """
+    runtime = importlib.import_module("triton.runtime.driver").driver
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(runtime, "_active", _Driver(architecture)))
+        if "torch" in source and importlib.util.find_spec("torch"):
+            capability = divmod(architecture, 10)
+            cuda = importlib.import_module("torch").cuda
+            told = mock.patch.object(cuda, "get_device_capability", return_value=capability)
+            stack.enter_context(told)
+        yield
+
+
+def found(where: str, architecture: int) -> tuple[Any, str]:
+    """Return a kernel with what decorates it, and its file.
+
+    Raises
+    ------
+    InputError
+        If there is no such kernel.
+    """
+    triton = import_triton()
+    if triton.knobs.runtime.interpret:
+        raise InputError("TRITON_INTERPRET is set, so that kernels are interpreted, not compiled")
+    file, _, name = where.rpartition(":")
+    if not file.endswith(".py") or not name:
+        raise InputError("not a kernel; name one as FILE.py:KERNEL", file=where)
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise InputError("no such file", file=file)
+    keep_input(path.stat())
+    with gpu_of(architecture, path.read_text(errors="replace")):
+        return _kernel(_imported(path, file, name), name, file), file
+
+
+def _imported(path: Path, file: str, name: str) -> ModuleType:
+    """Return the module; a note names code after the kernel that fails, such as a launch."""
+    specification = importlib.util.spec_from_file_location(f"{path.stem}_to_dump", path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    search_path = list(sys.path)
+    sys.path.insert(0, str(path.parent))
+    sys.modules[module.__name__] = module
+    try:
+        specification.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if undecorated(getattr(module, name, None)) is None:
+            raise InputError(f"cannot be imported: {one_line(error)}", file=file) from None
+        note_once(f"twill: {file}: what follows {name} is left out: {one_line(error)}")
+    finally:
+        sys.path[:] = search_path
+        del sys.modules[module.__name__]
+    return module
+
+
+def _kernel(module: ModuleType, name: str, file: str) -> Any:
+    named = getattr(module, name, None)
+    kernel = undecorated(named)
+    if kernel is None:
+        decorated = ((n, undecorated(value)) for n, value in vars(module).items())
+        own = [n for n, found in decorated if found and found.fn.__module__ == module.__name__]
+        problem = "not decorated with triton.jit" if callable(named) else "there is no such kernel"
+        kernels = f"kernels are {', '.join(own)}" if own else "no function of the file is"
+        raise InputError(f"{problem}; {kernels}", path=name, file=file)
+    if kernel.is_gluon():
+        raise InputError("a Gluon kernel, which fixes its own pipeline", path=name, file=file)
+    return named
+
+
+def undecorated(value: Any) -> Any:
+    """Return the kernel behind ``triton.jit``, below autotuning and heuristics, or None."""
+    runtime = importlib.import_module("triton.runtime")
+    while isinstance(value, runtime.Autotuner | runtime.Heuristics):
+        value = value.fn
+    return value if isinstance(value, runtime.JITFunction) else None
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error as one line."""
+    name = type(error).__name__
+    return shortened(f"{name}: {error}" if str(error) else name)
+
+
+def shortened(text: str) -> str:
+    """Return a text as one line, not too long."""
+    return textwrap.shorten(text, LONGEST_REASON, placeholder="...")
 
 
 def dump_kernel(
@@ -40,11 +171,11 @@ def dump_kernel(
 
     `where`: ``FILE.py:KERNEL``. The file is imported, so that what it does when imported happens,
     but nothing is launched.
-    `settings`: for a ``tl.constexpr`` parameter its value as a Python literal (or a type such as
-    ``tl.float16``), for another one its Triton type: ``tensordesc<fp16[128,64]>``, ``*fp16`` (taken
-    to be aligned to 16 bytes), ``i32``, ``i32:16`` (16 divides it), ``fp32``; or a number, of which
-    Triton makes what it makes in a call (of 1 a constant); or ``constexpr:VALUE``. A
-    ``tl.constexpr`` with a default may be left out.
+    `settings`: for a ``tl.constexpr`` parameter its value as a Python literal, or a type such as
+    ``tl.float16``; with a default it may be left out. Another parameter has a Triton type:
+    ``tensordesc<fp16[128,64]>``, ``*fp16`` (aligned to 16 bytes), ``i32``, ``i32:16`` (16 divides
+    it), ``fp32``. Or it has a number, which Triton treats as in a call (1 is a constant), or
+    ``constexpr:VALUE``.
     `num_warps`: of the autotuner's configuration without it, or else four.
     `like`: arguments of an example call, see `twill.frontends.triton_dump.call.example`.
 
@@ -61,7 +192,7 @@ def dump_kernel(
     name = where.rpartition(":")[2]
     shown = f"twill loop dump {where} --sm {architecture}"
     with gpu_of(architecture, ""):
-        given = example(like, NUMBERS)
+        given = example(like)
         names = [parameter.name for parameter in kernel.params]
         given |= read_settings(kernel, settings, where)
         given |= with_strides(names, given)

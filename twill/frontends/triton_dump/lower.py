@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
-import tempfile
-import threading
-import uuid
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from twill.base.errors import InputError, MissingLibraryError
-from twill.base.files import inside, write_whole
 from twill.frontends.triton_dump.call import specialized
-from twill.frontends.triton_dump.listing import Listing, annotated
-from twill.frontends.triton_dump.pipelined import with_pipeline
+from twill.frontends.triton_dump.listing import Listing, annotated, with_pipeline
 
 # The first pass that specializes or pipelines, by compute capability; it and all later ones are
 # left out. Stopping earlier than this crashes the end of Triton's pass pipeline.
@@ -32,7 +24,6 @@ DEFAULT_WARPS = 4
 WARPS = (1, 2, 4, 8, 16, 32)
 # Triton 3.9 warns where a program does not choose.
 OPTIONS = {"enable_fp_fusion": True}
-_pass_adders = threading.RLock()
 
 
 def dump(
@@ -68,32 +59,6 @@ def target_of(architecture: int) -> Any:
     return importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
 
 
-def dump_compiled(folder: str | Path) -> Callable[[], None]:
-    """Dump every Triton kernel that this process compiles from now on.
-
-    Each is written to ``<kernel>.sm<architecture>.mlir``; versions with other types, constants or
-    options become ``<kernel>.2.sm<architecture>.mlir`` and so on. What Triton compiles does not
-    change. Kernels are compiled once more even if they are in Triton's cache. A kernel that cannot
-    be dumped causes a warning.
-
-    Raises
-    ------
-    MissingLibraryError
-        If Triton is not installed.
-    """
-    runtime = import_triton().knobs.runtime
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    before = runtime.add_stages_inspection_hook
-    hook = runtime.add_stages_inspection_hook = _hook(target, before)
-
-    def stop() -> None:
-        if runtime.add_stages_inspection_hook is hook:
-            runtime.add_stages_inspection_hook = before
-
-    return stop
-
-
 def check_target(architecture: int, num_warps: int) -> None:
     """Check that there is an extraction point for a target.
 
@@ -113,7 +78,7 @@ def check_target(architecture: int, num_warps: int) -> None:
 
 @dataclass(frozen=True)
 class Lowering:
-    """What it takes to lower a kernel for compute capability `architecture` / 10.
+    """Everything needed to lower a kernel for compute capability `architecture` / 10.
 
     `make_ttir` returns a new module in Triton's IR, before layouts, at every call; `backend` and
     its `options` are Triton's.
@@ -156,7 +121,7 @@ def _listing_before(
 ) -> Listing:
     libtriton = importlib.import_module("triton._C.libtriton")
     module = lowering.make_ttir()
-    with _pass_adders, _stopped_before(libtriton, stops[lowering.architecture]):
+    with _stopped_before(libtriton, stops[lowering.architecture]):
         module = lowering.backend.make_ttgir(module, {}, lowering.options, lowering.architecture)
     if canonical:
         passes = libtriton.ir.pass_manager(module.context)
@@ -168,19 +133,17 @@ def _listing_before(
 
 @contextlib.contextmanager
 def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
-    """Make every pass from `name` on do nothing, wherever this thread adds passes from."""
+    """Make every pass from `name` on do nothing, wherever passes are added from."""
     passes, nvidia = libtriton.passes, libtriton.nvidia.passes
     homes = (passes.ttir, passes.ttgpuir, passes.common, nvidia.ttnvgpuir, nvidia.hopper)
     originals = [
         (home, add, getattr(home, add)) for home in homes for add in dir(home) if add[:4] == "add_"
     ]
-    thread, stopped = threading.get_ident(), False
+    stopped = False
 
     def gated(add: str, original: Any) -> Any:
         def wrapper(*arguments: Any, **keywords: Any) -> Any:
             nonlocal stopped
-            if threading.get_ident() != thread:
-                return original(*arguments, **keywords)
             stopped = stopped or add == name
             return None if stopped else original(*arguments, **keywords)
 
@@ -215,61 +178,3 @@ def _generic_form(libtriton: ModuleType, module: Any) -> str:
     module.set_attr("llvm.data_layout", builder.get_int32_attr(1))
     text: str = module.str()
     return text.replace("llvm.data_layout = 1 : i32, ", "")
-
-
-def _hook(folder: Path, before: Any) -> Callable[..., Any]:
-    """Triton calls it without arguments for a part of its cache key, and once a compilation."""
-    token = f"twill-{uuid.uuid4().hex}"
-    writing = threading.Lock()
-
-    def hook(*arguments: Any) -> tuple[str, str] | None:
-        inner = before(*arguments) if before else None
-        if not arguments:
-            key, digest = inner or ("", "")
-            return f"{key}{token}", f"{digest}{token}"
-        backend, stages, options, _, architecture = arguments
-        if "ttir" not in stages:
-            return None
-        lower = stages["ttgir"]
-
-        def lower_and_dump(module: Any, metadata: Any) -> Any:
-            try:
-                name, text = _dump_of(module, backend, options, architecture)
-                with writing:
-                    _write(folder, name, architecture, text)
-            except Exception as error:
-                warnings.warn(f"no dump of a kernel: {error}", RuntimeWarning, stacklevel=2)
-            return lower(module, metadata)
-
-        stages["ttgir"] = lower_and_dump
-        return None
-
-    return hook
-
-
-def _dump_of(module: Any, backend: Any, options: Any, architecture: int) -> tuple[str, str]:
-    """Return the kernel's name and dump, made from copies of its module."""
-    name = module.get_entry_func_name()
-    if architecture not in STOP_BEFORE:
-        raise ValueError(f"{name} is for sm_{architecture}")
-    libtriton = importlib.import_module("triton._C.libtriton")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "kernel.ttir"
-        copy.write_text(module.str())
-
-        def make_ttir() -> Any:
-            parsed = libtriton.ir.parse_mlir_module(str(copy), module.context)
-            parsed.context = module.context
-            return parsed
-
-        return name, dumped(Lowering(make_ttir, backend, options, architecture))
-
-
-def _write(folder: Path, name: str, architecture: int, text: str) -> None:
-    for number in itertools.count(1):
-        version = f".{number}" if number > 1 else ""
-        file = inside(folder, f"{name}{version}.sm{architecture}.mlir")
-        if not file.exists():
-            write_whole(file, text)
-        if file.read_text() == text:
-            return

@@ -1,4 +1,4 @@
-"""What the index arithmetic of a dump says of addresses: which lie side by side, and how aligned.
+"""Contiguity and alignment of addresses, from the index arithmetic of a dump.
 
 These are the rules of Triton's axis analysis (`lib/Analysis/AxisInfo.cpp`), of which what its
 loads and their masks are made of is stated here; of anything else nothing is known.
@@ -37,7 +37,7 @@ Counts = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Fact:
-    """What is known of integers or addresses, along each dimension; a scalar has one.
+    """Facts about integers or addresses along each dimension; a scalar has one.
 
     So many in a row count up by one (`contiguity`) or are the same (`constancy`); `divisibility`
     divides the first of those that count up, in bytes where they are addresses.
@@ -190,7 +190,7 @@ def _splat(a: Fact, shape: Counts) -> Fact:
 
 
 class Contiguity:
-    """What the index arithmetic of a dump says of the addresses that it loads and stores."""
+    """Widths of a dump's accesses, from its index arithmetic."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump, self._gone_through = dump, False
@@ -238,7 +238,7 @@ class Contiguity:
     # -- one pass over a dump ---------------------------------------------------------------------
 
     def _function(self, operation: Operation) -> None:
-        """Take what a kernel is told of its arguments."""
+        """Record the attributes of a kernel's arguments."""
         given = operation.properties.get("arg_attrs")
         entries = given.data if isinstance(given, ArrayAttr) else ()
         for value, entry in zip(operation.regions[0].blocks[0].args, entries, strict=False):

@@ -109,7 +109,7 @@ class Draft:
     def insert(
         self, beside: Node, offset: float, kind: str, tiles: tuple[Tile, Tile], warps: int
     ) -> float:
-        """Add an access to shared memory that the IR does not have beside a node; return its key.
+        """Add an access to shared memory that the IR does not have next to a node; return its key.
 
         `tiles`: what it reads and what it makes.
         """

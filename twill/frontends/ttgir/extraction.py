@@ -14,7 +14,6 @@ from twill.artifacts.loop import Folded, Invariant, Loop, Origin, Read, Source, 
 from twill.base.errors import InputError, short
 from twill.base.files import read_bytes
 from twill.base.names import unused
-from twill.frontends.ttgir.around import shared_bytes
 from twill.frontends.ttgir.contiguity import Contiguity
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 from twill.frontends.ttgir.graph import BodyGraph, Values, choose_loop, root_of, steady_flag
@@ -31,7 +30,7 @@ from twill.frontends.ttgir.kinds import (
     scan_facts,
     tile_operands,
 )
-from twill.frontends.ttgir.memory import Buffers, global_order
+from twill.frontends.ttgir.memory import Buffers, global_order, shared_bytes
 from twill.frontends.ttgir.passes import run_passes
 from twill.frontends.ttgir.reader import Dump, integer, name_of, string
 from twill.frontends.types import sharing
@@ -235,7 +234,7 @@ class _Body:
 
 
 class _Extraction:
-    """One loop body on its way to a draft and to a loop."""
+    """A loop body on its way to a draft and to a loop."""
 
     def __init__(self, dump: Dump, loop: IrOperation) -> None:
         self.dump, self.ir, self.body = dump, loop, _Body(dump, loop)
@@ -329,7 +328,7 @@ class _Extraction:
                 yield len(tiles), value, True
 
     def _is_overwritten(self, operation: IrOperation, position: int) -> bool:
-        """Whether an operand is the accumulator of a product that begins anew."""
+        """Whether an operand is the accumulator of a product that overwrites it."""
         operands = operation.operands
         if name_of(operation) != "ttng.warp_group_dot" or position != ACCUMULATOR:
             return False

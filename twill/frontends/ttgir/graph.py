@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from twill.base.errors import InputError, short
-from twill.frontends.refusals import refused
+from twill.frontends.shared import refused
 from twill.frontends.ttgir.draft import Axes
 from twill.frontends.ttgir.kinds import VIEWS, kind_of
 from twill.frontends.ttgir.reader import Dump, has_body, integer, integers, name_of, string, uses
@@ -129,7 +129,7 @@ class BodyGraph:
 
 @dataclass(frozen=True)
 class Source:
-    """What a value is made of: a node of the body some iterations ago, or a value from outside.
+    """The origin of a value: a node of the body some iterations ago, or a value from outside.
 
     `axes`: for each dimension of the source, the dimension of the value along which it lies.
     """

@@ -1,4 +1,4 @@
-"""What TTGIR operations are to the scheduler: their kind and their tiles, or nothing at all."""
+"""Kinds and tiles of TTGIR operations, and which operations are free."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.base.errors import InputError, short
-from twill.frontends.refusals import refused
+from twill.frontends.shared import refused
 from twill.frontends.ttgir.reader import (
     Dump,
     attribute,
@@ -26,12 +26,12 @@ from twill.frontends.types import is_shaped, run_length
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of an operation of the IR by its name.
+    """Facts about an operation of the IR, by its name.
 
     `operands` and `results` are how many it has at least. `tiles` says which operands are tiles and
     not addresses, tokens or predicates; without it they are those whose elements are numbers. A
-    single thread issues what is `single`, and other hardware carries it out. What has a `body` says
-    in a region what it does.
+    single thread issues what is `single`, and other hardware carries it out. An operation with a
+    `body` describes its work in a region.
     """
 
     kind: str

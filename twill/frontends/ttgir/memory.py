@@ -1,10 +1,9 @@
-"""What operations do to mutable buffers and to global memory, and what orders them there.
+"""Memory of a loop and its kernel: mutable buffers, global memory, shared memory around it.
 
-A token orders everything that happens to a buffer, so that it mixes two things: a value that one
-operation leaves for another, and a buffer that is merely used again. Here each full write begins a
-new version of a buffer. Who reads or updates a version depends on who made it; that the next full
-write comes after the readers is only a consequence of having one buffer, which a scheduler may
-change.
+A token orders all accesses to a buffer. So it mixes two things: a value that one operation leaves
+for another, and a buffer that is used again. Here each full write begins a new version of a buffer.
+Readers and updates of a version depend on its maker. The next full write comes after the readers
+only because there is one buffer, which a scheduler may change.
 
 In global memory two accesses may touch the same bytes if they go through the same kernel argument;
 different arguments and descriptors are taken not to alias. Loads do not order each other, and
@@ -13,19 +12,24 @@ neither do reductions of one kind, which commute.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.ir import Operation, SSAValue
 
+from twill.artifacts.loop import ELEMENT_BITS
 from twill.base.graphs import reached
-from twill.frontends.refusals import refused
+from twill.frontends.shared import refused
 from twill.frontends.ttgir.draft import Flow
 from twill.frontends.ttgir.graph import BodyGraph, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (
     ALLOCATIONS,
+    DESCRIPTOR_STORES,
     MUTABLE_VIEWS,
+    POINTER_STORES,
     PRODUCTS,
     VIEWS,
     WRITES,
@@ -33,7 +37,8 @@ from twill.frontends.ttgir.kinds import (
     product_operands,
     tile_operands,
 )
-from twill.frontends.ttgir.reader import Dump, integer, name_of
+from twill.frontends.ttgir.reader import Dump, attribute, integer, name_of
+from twill.frontends.types import Type
 
 Mode = Literal["read", "write", "update"]
 CONTENTS = -1  # what an allocation is filled with is no access to a buffer
@@ -42,14 +47,17 @@ GLOBAL = ("load", "store", "atomic", "tt.atomic_cas")  # kinds that access globa
 REDUCTIONS = {"tt.descriptor_reduce": "kind", "tt.atomic_rmw": "atomic_rmw_op"}
 EXCHANGE = 10  # of `atomic_rmw_op`
 ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
+FEWEST_COLUMNS = 32
+"""Columns of the smallest part of a tile of tensor memory that is stored by itself."""
+TileKind = tuple[tuple[int, ...], str]
 
 
 @dataclass(frozen=True)
 class Access:
     """The operation at position `node` touches a buffer as an operand.
 
-    It names the buffer as it is `seen`, through a view perhaps. It reads, writes all of it, or
-    updates it: a part, or in place.
+    The operand names the buffer as it is `seen`, perhaps through a view. An access reads, writes
+    the whole, or updates: a part, or in place.
     """
 
     node: int
@@ -206,3 +214,112 @@ def _before(address: SSAValue, graph: BodyGraph) -> Sequence[SSAValue]:
     if isinstance(owner, Operation) and name_of(owner) == "arith.select":
         return list(owner.operands)[1:]
     return []
+
+
+def shared_bytes(dump: Dump, loop: Operation) -> int:
+    """Return the bytes of shared memory that a kernel needs in addition to the values of a loop.
+
+    A tile is stored from registers as a whole. Its buffer is its own, unless a buffer that was
+    filled before the loop is like it. A tile of tensor memory can be stored in parts of its
+    columns. Results of an earlier loop in registers reach this loop through a buffer. Registers do
+    not hold the results of two products of a later loop.
+    """
+    block = loop.parent
+    assert block is not None
+    statements = list(block.ops)
+    place = statements.index(loop)
+    stored = Counter(
+        (_kind(dump, inner.operands[1]), _from_registers(dump, inner, loop))
+        for statement in statements[place + 1 :]
+        for inner in statement.walk()
+        if name_of(inner) in DESCRIPTOR_STORES
+    )
+    filled = Counter(_filled(dump, loop))
+    total = 0
+    for (kind, registers), count in stored.items():
+        if registers:
+            total += max(0, count - filled[kind]) * _bytes(kind)
+        else:
+            total += _bytes(kind) // _parts(kind)
+    for statement in statements[:place]:
+        if name_of(statement) == "scf.for":
+            left = [r for r in statement.results if dump.type_of(r).kind == "tensor"]
+            total += sum(_bytes(_kind(dump, r)) for r in left if list(r.uses))
+    total += sum(_parked(dump, s) for s in statements[place + 1 :] if name_of(s) == "scf.for")
+    return total + exchanged_bytes(statements[place + 1 :], dump.type_of)
+
+
+def exchanged_bytes(after: Iterable[Operation], type_of: Callable[[SSAValue], Type]) -> int:
+    """Return the bytes of the buffer in which threads exchange a tile to store it by pointers.
+
+    Triton takes one for each change of the layout, at most as large as the tile; it takes one after
+    the other. Stores by TMA exchange nothing.
+
+    Parameters
+    ----------
+    after : iterable of Operation
+        The statements after the loop.
+    type_of : callable
+        The type of a value.
+    """
+    found = [0]
+    for store in (inner for s in after for inner in s.walk() if name_of(inner) in POINTER_STORES):
+        made = store.operands[1].owner
+        if isinstance(made, Operation) and name_of(made) == "ttg.convert_layout":
+            kind = type_of(made.operands[0])
+            if kind.shape and str(attribute(made, "sched.trivial")) != "true":
+                found.append(_bytes((kind.shape, kind.dtype)))
+    return max(found)
+
+
+def _parked(dump: Dump, loop: Operation) -> int:
+    """Return the bytes of the tiles that a loop of several products carries in shared memory."""
+    if sum(name_of(inner) == "ttng.warp_group_dot" for inner in loop.walk()) < 2:
+        return 0
+    kinds = [_kind(dump, a) for a in loop.regions[0].blocks[0].args]
+    return sum(_bytes(kind) for kind in kinds if len(kind[0]) > 1)
+
+
+def _kind(dump: Dump, value: SSAValue) -> TileKind:
+    kind = dump.type_of(value)
+    return kind.shape, kind.dtype
+
+
+def _bytes(kind: TileKind) -> int:
+    shape, dtype = kind
+    return math.prod(shape) * ELEMENT_BITS[dtype] // 8
+
+
+def _parts(kind: TileKind) -> int:
+    """Return the most parts of its columns in which a tile is stored."""
+    parts = 1
+    while kind[0][-1] // (2 * parts) >= FEWEST_COLUMNS:
+        parts *= 2
+    return parts
+
+
+def _filled(dump: Dump, loop: Operation) -> Iterator[TileKind]:
+    """Yield the buffers that are filled before a loop and read in it."""
+    seen: set[SSAValue] = set()
+    for operation in loop.walk():
+        for value in operation.operands:
+            root = root_of(value, VIEWS)
+            kind = dump.type_of(root)
+            owner = root.owner
+            outside = isinstance(owner, Operation) and owner.parent is not loop.regions[0].blocks[0]
+            if outside and kind.memory == "smem" and kind.kind == "memdesc" and root not in seen:
+                seen.add(root)
+                yield _kind(dump, root)
+
+
+def _from_registers(dump: Dump, store: Operation, loop: Operation) -> bool:
+    """Return whether a store needs a tile that the loop leaves in registers."""
+
+    def made_of(value: SSAValue) -> list[SSAValue]:
+        owner = value.owner
+        if owner is loop or not isinstance(owner, Operation) or owner.parent is not loop.parent:
+            return []
+        return [operand for inner in owner.walk() for operand in inner.operands]
+
+    needed = reached(store.operands, made_of)
+    return any(v.owner is loop and len(dump.type_of(v).shape) > 1 for v in needed)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from twill.artifacts.loop import Tile
-from twill.frontends.fused import NEGATED
+from twill.frontends.shared import NEGATED
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 
 ASYNC_COPY_BITS = 32
@@ -44,7 +44,7 @@ def fuse_products(draft: Draft) -> None:
 
 
 def _is_fused(draft: Draft, read: Flow) -> bool:
-    """Whether what is read is a product that nobody else reads, element by element."""
+    """Whether the value is a product with a single reader, read element by element."""
     product, total = draft.nodes[read.producer], draft.nodes[read.consumer]
     made = product.result
     return (
@@ -89,7 +89,7 @@ def _fuse(draft: Draft, read: Flow) -> None:
 def absorb_addresses(draft: Draft) -> None:
     """Fold integer arithmetic that only makes addresses into the accesses that use them.
 
-    The warps that issue an access compute where it goes; nobody else needs the result.
+    The warps that issue an access compute its address; no other operation needs the result.
     """
     absorbed = True
     while absorbed:
@@ -140,8 +140,8 @@ def fill_loads(draft: Draft) -> None:
 
     TMA writes shared memory, so the allocation of a loaded tile is no work of its own, and reading
     the tile in registers takes a load from shared memory. A load through pointers fills an
-    allocation by an asynchronous copy if a thread has 4 bytes to copy at once and nobody reads
-    registers.
+    allocation by an asynchronous copy if a thread has 4 bytes to copy at once and no operation
+    reads registers.
     """
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "load"):
         load = draft.nodes[key]
@@ -258,8 +258,8 @@ def _stage(draft: Draft, store: Node, staged: Tile, sources: list[Flow]) -> None
 def join_chunks(draft: Draft) -> None:
     """Join tensor memory load, arithmetic and store into one operation that goes chunk by chunk.
 
-    Where nobody else reads what lies between, no more than a chunk of the tile is ever in
-    registers; at whole-tile grain rescaling an accumulator would need all of it. A tile that
+    Where no other operation reads the values between, no more than a chunk of the tile is ever in
+    registers. At whole-tile grain rescaling an accumulator would need all of it. A tile that
     several such chains read is loaded by each of them.
     """
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "tmem_load"):

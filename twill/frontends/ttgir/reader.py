@@ -63,7 +63,7 @@ class Dump:
         return f"sm_{target.data.removeprefix('cuda:')}" if isinstance(target, StringAttr) else None
 
     def loop_name(self, loop: Operation) -> str | None:
-        """Return the induction variable's name, if the dump tells."""
+        """Return the induction variable's name, if the dump has it."""
         hint = string(loop, "sched.name")
         return hint or (loop.regions[0].blocks[0].args[0].name_hint if loop.regions else None)
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import text_hash
-from twill.artifacts.tuning import Time, TunedRow
+from twill.artifacts.sweep import Time, TunedRow, text_hash
 from twill.base.errors import RefusedError, TwillError
 from twill.bounds.programs import program_bounds
 from twill.emit import emitted

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import SCHEDULES, KeptSchedule, text_hash
-from twill.artifacts.tuning import Tuned, TunedLine, TunedRow
+from twill.artifacts.sweep import SCHEDULES, KeptSchedule, Tuned, TunedLine, TunedRow, text_hash
 from twill.base.console import Counter
 from twill.base.errors import InputError
 from twill.base.executors import completed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from twill.artifacts.tuning import Tuned, TunedRow
+from twill.artifacts.sweep import Tuned, TunedRow
 from twill.base.formats import count, cycles, signed_percent, tenths, teraflops
 from twill.base.tables import Column, Table
 

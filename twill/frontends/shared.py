@@ -1,4 +1,4 @@
-"""Errors of readers: what a model complains of, and what a dump has that cannot be scheduled."""
+"""Errors of readers, and products that they make one operation with a sum."""
 
 from __future__ import annotations
 
@@ -16,3 +16,7 @@ def complaint(error: ValidationError) -> str:
 def refused(file: str, why: str) -> RefusedError:
     """Return the error about what a dump has and cannot be scheduled."""
     return RefusedError(f"{file or 'dump'}: {why}")
+
+
+NEGATED = ("addend", "product")
+"""The negated operand of a difference whose product is operand 0 or 1: a * b - c, c - a * b."""
