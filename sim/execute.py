@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Literal
+from html import escape
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from twill.artifacts.base import Artifact
 from twill.artifacts.schedule import Schedule
+from twill.base.figures import COLOURS, Span, bars_svg
+from twill.base.formats import count, percent
+from twill.base.tables import Column, Table
 from twill.sim.analysis import (
     Batches,
     SteadyState,
@@ -32,6 +36,9 @@ from twill.sim.engine import (
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.warps import ISSUE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Run(Artifact):
@@ -135,6 +142,51 @@ class Run(Artifact):
         taken = self.measured_interval_cycles
         said = "no steady state" if taken is None else f"{taken:g} cycles an iteration"
         return f"{self.schedule} on {self.machine}: {said} over {self.iterations} iterations"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return what the first warp of every group spends its cycles on.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by ``group`` and ``cause`` (``issue`` is work): ``cycles`` of the whole run, and
+            their ``share`` of the group's.
+        """
+        import pandas as pd
+
+        rows = [
+            (group, cause, spent, spent / (sum(causes.values()) or 1.0))
+            for group, causes in self.groups.items()
+            for cause, spent in causes.items()
+        ]
+        names = ["group", "cause", "cycles", "share"]
+        return pd.DataFrame(rows, columns=names).set_index(names[:2])
+
+    def _repr_html_(self) -> str:
+        """Return units in use, and where the groups' time goes, as notebooks show it."""
+        columns = [Column("unit"), Column("utilization", form=percent)]
+        table = Table(columns, list(self.utilization.items())).html()
+        kinds = sorted({_kind(cause) for spent in self.groups.values() for cause in spent})
+        colours = dict(zip(kinds, COLOURS, strict=False))
+        rows: dict[str, list[Span]] = {}
+        for group, spent in self.groups.items():
+            rows[group], end = [], 0.0
+            for cause in sorted(spent, key=lambda cause: (kinds.index(_kind(cause)), cause)):
+                title, colour = f"{cause}: {count(spent[cause])} cycles", colours[_kind(cause)]
+                rows[group].append(Span(end, end + spent[cause], title, colour))
+                end += spent[cause]
+        longest = max((spans[-1].end for spans in rows.values() if spans), default=1.0)
+        drawn = bars_svg(rows, longest, "cycles of the whole run")
+        legend = " ".join(
+            f'<span style="background: {colour}; color: black">{escape(kind)}</span>'
+            for kind, colour in colours.items()
+        )
+        return f"<p>{escape(self.summary)}</p>\n{table}\n{drawn}\n<p>{legend}</p>"
+
+
+def _kind(cause: str) -> str:
+    """Return a cause without what is waited for."""
+    return cause if cause == "issue slot" else cause.split(maxsplit=1)[0]
 
 
 def run(

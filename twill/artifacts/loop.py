@@ -332,6 +332,7 @@ class Loop(Artifact):
     """
 
     most_bytes = 16 * 1024 * 1024
+    shown = ("operations", "kind", "warps", "location")
     schema_name: Literal["twill.loop"] = Field("twill.loop", alias="schema")
     schema_version: Literal[1] = 1
     name: Name

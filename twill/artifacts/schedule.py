@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from html import escape
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -32,6 +33,11 @@ from twill.artifacts.versions import (
     written_digest,
 )
 from twill.base.errors import InputError, short
+from twill.base.figures import COLOURS, Span, bars_svg
+from twill.base.tables import Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Rules = Literal["issue", "paper"]
 Stages = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
@@ -241,6 +247,55 @@ class Schedule(Artifact):
         elif self.initiation_interval is not None:
             told += f": static interval {self.initiation_interval}"
         return f"{told}, {', '.join(group.name for group in self.groups)}"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each operation.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by ``operation``: its ``kind``, the ``group`` that issues it with so many
+            ``warps``, and where there are static times, in units of `time`, its ``start`` within
+            its iteration, its ``stage`` and its ``row`` within a round.
+        """
+        import pandas as pd
+
+        warps = {group.name: group.warps for group in self.groups}
+        interval, rows = self.initiation_interval, []
+        for placement in self.placements:
+            name, start = placement.operation, placement.start
+            row: dict[str, str | int] = {"operation": name, "kind": self.loop.operation(name).kind}
+            row |= {"group": placement.group, "warps": warps[placement.group]}
+            if start is not None and interval is not None:
+                stage, within = divmod(start, interval)
+                row |= {"start": start, "stage": stage, "row": within}
+            rows.append(row)
+        return pd.DataFrame(rows).set_index("operation")
+
+    def _repr_html_(self) -> str:
+        """Return the operations, and what groups issue in an interval, as notebooks show it."""
+        found = self.to_pandas().reset_index()
+        columns = [Column(str(name)) for name in found.columns]
+        table = Table(columns, found.to_numpy().tolist()).html()
+        drawn = f"\n{self._timeline()}" if len(self.start) == len(found) else ""
+        return f"<p>{escape(self.summary)}</p>\n{table}{drawn}"
+
+    def _timeline(self) -> str:
+        interval, start = self.initiation_interval or 1, self.start
+        rows: dict[str, list[Span]] = {group.name: [] for group in self.groups}
+        scale = self.time.cycles_per_unit
+        for placement in self.placements:
+            cost = self.machine.cost(self.loop.operation(placement.operation))
+            issued = cost.issue if cost.asynchronous else sum(step.cycles for step in cost.steps)
+            begin = start[placement.operation] % interval
+            end = begin + issued / scale
+            colour = COLOURS[list(rows).index(placement.group) % len(COLOURS)]
+            title = f"{placement.operation}: {issued} cycles"
+            rows[placement.group].append(Span(begin, min(end, interval), title, colour))
+            if end > interval:
+                rows[placement.group].append(Span(0, end - interval, title, colour))
+        unit = "cycles" if self.time.mode != "normalized" else f"units of {scale:.3g} cycles"
+        return bars_svg(rows, interval, unit)
 
     @property
     def start(self) -> dict[str, int]:
