@@ -68,7 +68,6 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "loop show": {
         ("fa_fwd_hopper",): "loop-costs",
         ("fa_bwd_blackwell",): "loop-costs",
-        ("loop.json",): "loop-structure",
     },
     "loop extract": {(DUMP,): "loop-extraction"},
     "loop subtile": {("gemm_hopper", "--factor", "2"): "loop-subtiles"},

@@ -9,8 +9,8 @@ import typer
 
 from tests.support.commands import SIM, TWILL, in_process
 from twill.cli.main import app
-from twill.cli.show import Form
 from twill.cli.retired import RETIRED, instead
+from twill.cli.show import Form
 
 
 def known(words: list[str]) -> Any:

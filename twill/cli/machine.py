@@ -42,7 +42,7 @@ def list_(as_json: Json = False) -> None:
 @app.command()
 @command
 def show(machine: MachineName, as_json: Json = False) -> None:
-    """Draw a machine's SM and list its units, memories, warps and costs of signals."""
+    """List the units, memories, warps and signal costs of a machine's SM."""
     from twill.artifacts.machine import Machine
     from twill.show.inputs import machine_data, print_machine
 

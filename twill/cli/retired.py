@@ -19,6 +19,7 @@ RETIRED = {
     "calibrate --from-measurements": "python -m tests.validation.load_fit, in a clone",
     "reproduce --markdown": "python -m tests.validation.results, in a clone",
     "reproduce --stop": "python -m tests.validation.results, in a clone",
+    "schedule --budget": "twill.schedule(..., budget=N), in Python",
     "schedule --prefer": "twill schedule --model paper -o FILE, then twill polish FILE",
     "schedule --robust": "twill polish SCHEDULE --conditions oldest:LATENCY",
     "show --as graph": "twill explore SCHEDULE -o FILE.html",
@@ -27,6 +28,7 @@ RETIRED = {
     "sim compare --markdown": "-o FOLDER, which has comparison.md",
     "sim run --bundle": "--iterations for a shorter run",
     "sim published": "python -m tests.validation.published, in a clone",
+    "sim sweep --parquet": "-o FOLDER, which has results.csv",
     "sim sweep --deeper": "--set deeper=VALUES",
 }
 

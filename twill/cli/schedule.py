@@ -60,7 +60,6 @@ class Question:
             "it is written."
         ),
     ] = SearchName.complete
-    budget: Annotated[int, Option(min=1, help="Normalized time: bound on the sum of costs.")] = 300
     most_stages: Annotated[int | None, Option(min=1, help="Bound on the number of stages.")] = None
     limit: Annotated[
         list[str] | None,
@@ -111,7 +110,6 @@ class Question:
             time=self.time.value,
             engine=self.engine.value,
             search=self.search.value,
-            budget=self.budget,
             limits={n: number(value, "limit") for n, value in pairs(self.limit, "=", "limit")},
             pins=dict(pairs(self.pin, "=", "pin")),
             orders=pairs(self.order, ",", "order"),

@@ -125,9 +125,6 @@ def sweep(
     parameters: Parameters,
     common: Common,
     workers: Workers,
-    parquet: Annotated[
-        bool, Option("--parquet", help="Write Parquet too (needs the extra `parquet`).")
-    ] = False,
     output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -138,19 +135,15 @@ def sweep(
     """
     from twill.studies.sweep import run_sweep
     from twill.studies.sweep.answers import answers
-    from twill.studies.sweep.table import check_parquet, points_table
+    from twill.studies.sweep.table import points_table
 
-    if parquet:
-        check_parquet()
-        if output is None:
-            raise InputError("needs a folder: add -o FOLDER", path="--parquet")
     asked = common.sweep(items, parameters.axes())
     make_folder(output)
     folder = None if output is None else Path(output)
     with counted("sweep", "points") as counter, workers.executor() as executor:
         found = run_sweep(asked, folder, executor, counter)
     told = answers(asked, found)
-    written = [] if folder is None else _write(asked, found, told, folder, parquet=parquet)
+    written = [] if folder is None else _write(asked, found, told, folder)
     if as_json:
         rows = json.loads(found.to_json(orient="records"))
         data = {"sweep": _plain(asked), "answers": [*map(asdict, told)], "rows": rows}
@@ -168,17 +161,15 @@ def _plain(asked: Sweep) -> dict[str, Any]:
     return asked.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _write(
-    asked: Sweep, found: pd.DataFrame, told: list[Answer], folder: Path, *, parquet: bool
-) -> list[Path]:
-    from twill.studies.sweep.table import plot_sweep, write_tables
+def _write(asked: Sweep, found: pd.DataFrame, told: list[Answer], folder: Path) -> list[Path]:
+    from twill.studies.sweep.table import csv_text, plot_sweep
 
-    files = write_tables(found, folder, parquet=parquet)
     texts = {
+        "results.csv": csv_text(found),
         "answers.txt": "".join(f"{answer.words}\n" for answer in told),
         "throughput.svg": plot_sweep(asked, found),
         "interval.svg": plot_sweep(asked, found, interval=True),
     }
     for name, text in texts.items():
         write_whole(inside(folder, name), text)
-    return [*files, *(folder / name for name in texts)]
+    return [folder / name for name in texts]

@@ -40,7 +40,6 @@ SCHEMAS: dict[str, type[Part]] = {
     "loop-costs": documents.LoopCosts,
     "loop-extraction": documents.LoopExtraction,
     "loop-list": documents.LoopList,
-    "loop-structure": documents.LoopStructure,
     "loop-subtiles": documents.LoopSubtiles,
     "machine-audit": documents.MachineAudit,
     "machine-facts": documents.MachineFacts,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, create_model
 
 from twill.artifacts.base import Part
-from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
+from twill.artifacts.loop import Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
 from twill.studies.audit import Finding
@@ -60,19 +60,6 @@ class OccupyingInvariant(Invariant):
     """An invariant, with what it occupies in words."""
 
     occupies: str
-
-
-class LoopStructure(Document):
-    """``twill loop show --json`` without a machine."""
-
-    schema_name: Literal["twill.loop-structure"] = Field(alias="schema")
-    loop: str
-    machine: None
-    operations: tuple[Operation, ...]
-    dependences: tuple[Dependence, ...]
-    recurrences: tuple[Strings, ...]
-    invariants: tuple[OccupyingInvariant, ...]
-    folded: Counts
 
 
 class UnitUse(Part):

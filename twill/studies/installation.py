@@ -80,7 +80,6 @@ EXTRAS = {
         "triton",
         "dumps of kernels (loop dump, tune FILE.py:KERNEL), emit --check, calibrate --from-cubin",
     ),
-    "pyarrow": ("parquet", "sweeps in Parquet"),
     "distributed": ("cluster", "sweeps and tuning on a Dask cluster (--cluster)"),
 }
 
