@@ -94,7 +94,7 @@ LONG = {"load-fit", "bench"}
 WITHOUT = {"explore", "loop dump", "migrate"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
-"""What is printed where there is a GPU; `tests/studies/test_gpu.py` has its document."""
+"""What is printed where there is a GPU; `tests/studies/test_kernels.py` has its document."""
 SAME = {"loop", "machine", "order", "schedule", "sweep", "journal", "swept"}
 """Artifacts, of which commands print no JSON: they write and read them as files."""
 

@@ -10,9 +10,8 @@ from typer import Option
 
 from twill.base.console import Report, progress
 from twill.base.errors import InputError
-from twill.cli.command import command
+from twill.cli.command import command, print_json, refusals
 from twill.cli.options import PROGRAMS, EffortName, Json, ScheduleName, Workers, processes
-from twill.cli.output import print_json, refusals
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -174,7 +173,7 @@ def _explain_program(
 ) -> None:
     """Tell about a program; without simulations, of no levers."""
     from twill.explain.programs import explain_program, program_levers
-    from twill.show.explained import (
+    from twill.show.proof import (
         print_program_explanation,
         print_program_levers,
         program_explanation_data,

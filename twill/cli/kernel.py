@@ -14,9 +14,8 @@ from typer import Argument, Option
 from twill.base.console import progress, say, say_written
 from twill.base.errors import InputError, short
 from twill.base.files import STANDARD_OUTPUT, write_whole
-from twill.cli.command import command
+from twill.cli.command import command, tell
 from twill.cli.options import Json, ScheduleName
-from twill.cli.output import tell
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -155,8 +154,8 @@ def run_kernel(
 def _emulated(
     file: Path, counts: tuple[int, ...] | None, own: Own, *, victims: bool, seed: int, as_json: bool
 ) -> bool:
-    from twill.show.emulated import emulation_data, print_emulation
     from twill.sim import emulator
+    from twill.studies.kernels import emulation_data, print_emulation
 
     text = emulator.source_of(file)
     capability = BLACKWELL if "nvidia.blackwell" in text else HOPPER
@@ -177,7 +176,7 @@ def _emulated(
 def _measured(file: Path, counts: tuple[int, ...] | None, own: Own, *, as_json: bool) -> bool:
     from dataclasses import asdict
 
-    from twill.studies.gpu import measured, print_measured
+    from twill.studies.kernels import measured, print_measured
 
     found = measured(file, counts, own.given, own.arguments)
     show = partial(print_measured, found)

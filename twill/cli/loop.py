@@ -12,9 +12,8 @@ from twill.base.console import say_written
 from twill.base.errors import InputError, short
 from twill.base.files import write_whole
 from twill.base.tables import Column, Table
-from twill.cli.command import command
+from twill.cli.command import Output, command, print_json, tell
 from twill.cli.options import Json, LoopName
-from twill.cli.output import Output, print_json, tell
 
 app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
 

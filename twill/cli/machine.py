@@ -13,9 +13,8 @@ from twill.base.console import progress, say
 from twill.base.errors import InputError
 from twill.base.formats import plural
 from twill.base.tables import Column, Table
-from twill.cli.command import command
+from twill.cli.command import command, print_json, tell
 from twill.cli.options import Json, MachineName
-from twill.cli.output import print_json, tell
 
 if TYPE_CHECKING:
     from twill.studies.audit import Finding, Subject

@@ -9,12 +9,10 @@ from typer import Option
 
 from twill.base.console import run_app, say
 from twill.cli import (
-    doctor,
     judge,
     kernel,
     loop,
     machine,
-    migrate,
     polish,
     run,
     schedule,
@@ -22,6 +20,7 @@ from twill.cli import (
     studies,
     sweep,
     tune,
+    upkeep,
 )
 from twill.cli.retired import SimulatorTree, Tree
 
@@ -53,8 +52,8 @@ app = _tree(
 for command in (
     *(schedule.schedule, polish.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
-    *(studies.explore, studies.reproduce, tune.tune, machine.calibrate, migrate.migrate),
-    doctor.doctor,
+    *(studies.explore, studies.reproduce, tune.tune, machine.calibrate, upkeep.migrate),
+    upkeep.doctor,
 ):
     app.command()(command)
 trees = {"loop": loop.app, "machine": machine.app, "sim": simulator}

@@ -13,8 +13,7 @@ from twill.base.console import progress, say
 from twill.base.errors import InputError, RefusedError
 from twill.base.files import STANDARD_OUTPUT, check_target, write_whole
 from twill.cli.command import command
-from twill.cli.options import Json, RunOptions
-from twill.cli.values import sizes
+from twill.cli.options import Json, RunOptions, sizes
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

@@ -13,12 +13,19 @@ from typer import Option
 from twill.base.console import Report, note, progress, silent, warn
 from twill.base.deadline import Deadline
 from twill.base.files import check_target
-from twill.cli.command import command
-from twill.cli.kept import Kept
-from twill.cli.options import PROGRAMS, ConditionTexts, EffortName, LoopName, Workers, processes
-from twill.cli.output import Output, refusals
-from twill.cli.polish import Polishing, polished
-from twill.cli.values import conditions_of, number, pairs
+from twill.cli.command import Output, command, refusals
+from twill.cli.options import (
+    PROGRAMS,
+    ConditionTexts,
+    EffortName,
+    LoopName,
+    Workers,
+    conditions_of,
+    number,
+    pairs,
+    processes,
+)
+from twill.cli.polish import Kept, Polishing, polished
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -317,8 +324,7 @@ class _Finding:
 
 def _tell(solved: Solved, polished: Polished | None, output: Output) -> None:
     """Write and print a schedule, or the program that was made of it."""
-    from twill.show.polished import polished_data, print_answer
-    from twill.show.schedule import print_schedule, schedule_data
+    from twill.show.schedule import polished_data, print_answer, print_schedule, schedule_data
 
     static = solved.schedule
 

@@ -14,9 +14,8 @@ from typer import Argument, Option
 from twill.base.console import WIDTH, progress, say, say_written
 from twill.base.errors import InputError
 from twill.base.files import write_whole
-from twill.cli.command import command
+from twill.cli.command import Output, command, json_text, print_json, tell
 from twill.cli.options import Json, ScheduleName
-from twill.cli.output import Output, json_text, print_json, tell
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

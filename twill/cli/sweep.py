@@ -15,10 +15,8 @@ from typer import Argument, Option
 from twill.base.console import WIDTH, counted, say, say_written
 from twill.base.errors import InputError, RefusedError, short
 from twill.base.files import inside, make_folder, write_whole
-from twill.cli.command import command
-from twill.cli.options import Clock, Jobs, Json, Machines, ResultsFolder, SolverSeconds
-from twill.cli.output import print_json
-from twill.cli.values import pairs
+from twill.cli.command import command, print_json
+from twill.cli.options import Clock, Jobs, Json, Machines, ResultsFolder, SolverSeconds, pairs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -11,7 +11,7 @@ from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.errors import RefusedError
 from twill.engines import EngineFactory
-from twill.explain.explanation import SECONDS, busiest_units, problem_of
+from twill.explain.proofs import SECONDS, busiest_units, problem_of
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups

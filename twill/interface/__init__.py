@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from twill.interface.schedules import annotate, compare, emit, explain, run, verify
-from twill.interface.solving import polish, schedule, subtile
+from twill.interface.functions import (
+    annotate,
+    compare,
+    emit,
+    explain,
+    polish,
+    run,
+    schedule,
+    subtile,
+    verify,
+)
 
 __all__ = [
     "annotate",

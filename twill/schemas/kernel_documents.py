@@ -11,7 +11,7 @@ from twill.compiled.findings import Finding as CompiledFinding
 from twill.compiled.loops import CompiledLoop
 from twill.compiled.operations import Calibrated
 from twill.schemas.documents import Document, Strings
-from twill.studies.gpu import Timed
+from twill.studies.kernels import Timed
 
 
 class Calibration(Document):
@@ -70,7 +70,7 @@ class Emulated(Document):
 
 
 class MeasuredKernel(Document):
-    """``twill run-kernel --json``; see `twill.studies.gpu.Measured`."""
+    """``twill run-kernel --json``; see `twill.studies.kernels.Measured`."""
 
     schema_name: Literal["twill.measured-kernel"] = Field(alias="schema")
     file: str

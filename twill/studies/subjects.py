@@ -22,8 +22,7 @@ from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.studies.modulo_loop import excess, software_pipelined, spilled
-from twill.studies.triton_pipeline import triton_pipelined
+from twill.studies.pipelined import excess, software_pipelined, spilled, triton_pipelined
 
 SCHEDULES = ("twill.schedule", ORDER)
 

@@ -26,7 +26,7 @@ from twill.search.scheduler import solve
 from twill.sim.analysis.rings import with_depth, with_more_slots
 from twill.sim.engine import Conditions
 from twill.sim.execute import simulate
-from twill.studies.modulo_loop import excess
+from twill.studies.pipelined import excess
 from twill.studies.subjects import Subject, Variant, subjects, variant
 from twill.studies.sweep.parameters import (
     changed_loop,
