@@ -61,7 +61,7 @@ SCHEMA_VERSION = 1  # of all that is printed as JSON and is no artifact
 
 @dataclass(frozen=True)
 class Output:
-    """Where what a command makes goes, and how it is told of."""
+    """The file of a command's result, and the form of its summary."""
 
     output: Annotated[
         str | None,

@@ -43,9 +43,9 @@ def verify(
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
-    With --reprove also if a refutation turns out to be false, or is not made again in time; with
-    --run also if there is a race, more is occupied than there is, or a run takes longer than what
-    is promised, or than the static interval.
+    With --reprove also if a refutation turns out to be false, or is not made again in time. With
+    --run also if there is a race, more is occupied than there is, or a run takes longer than
+    promised or than the static interval.
     """
     from twill.explain import reprove as again
     from twill.frontends.schedules import load_schedule
@@ -82,7 +82,7 @@ def verify(
 
 @dataclass(frozen=True)
 class Ran:
-    """What runs showed: what became of a promise, and the checks, once for each latency."""
+    """Results of runs: promises kept or not, and the checks, once for each latency."""
 
     runs: tuple[Kept, ...] = ()
     checks: tuple[Checks, ...] = ()

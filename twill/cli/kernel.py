@@ -73,8 +73,8 @@ def emit(
     """Write a schedule as a Gluon kernel: complete, with launch, reference, tests and benchmark.
 
     The kernel is the one that the loop was read from, with the schedule's partitions, rings,
-    barriers and orders. What has no template is refused by name, and so is a schedule that `twill
-    verify` refuses.
+    barriers and orders. An operation without a template is refused by name, and so is a schedule
+    that `twill verify` refuses.
     """
     from twill.frontends.schedules import load_schedule
     from twill.interface import emit as written

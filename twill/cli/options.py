@@ -116,7 +116,7 @@ class RunOptions:
 
 
 def processes(jobs: int | None) -> int:
-    """Return how many simulate: as many as asked for, or as there are cores, few at most."""
+    """Return how many processes simulate: as many as asked for, or the cores, at most four."""
     from twill.base.executors import cores
 
     return jobs or min(USUAL_JOBS, cores())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Kept:
-    """The best schedule so far, in a file beside the one for the answer until that is written.
+    """The best schedule so far, in a file next to the answer's until that is written.
 
     Nothing is kept where the answer goes to no ordinary file.
 

@@ -115,7 +115,7 @@ class KernelOptions(BlockOptions):
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What is looked at beside the time that a run takes."""
+    """Checks of a run, in addition to its time."""
 
     checks: Annotated[
         bool,
@@ -187,7 +187,7 @@ class PictureOptions:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a run is told of, and judged."""
+    """How a run is printed and judged."""
 
     advice: Annotated[
         bool, Option("--advice", help="Try changes of the schedule and tell their gain.")

@@ -48,7 +48,7 @@ ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
 
 @dataclass(frozen=True)
 class Question:
-    """What a schedule is asked for, beside loop and machine."""
+    """The question to the search, without loop and machine."""
 
     time: Annotated[
         TimeMode, Option(help="Unit of time: clock cycles, or the paper's normalized costs.")
@@ -127,7 +127,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Effort:
-    """What does not change an answer, but whether there is one in time, and what is said if not."""
+    """Limits of the search, which change no answer, and suggestions without one."""
 
     timeout: Annotated[
         float | None,
@@ -192,8 +192,8 @@ class Dynamic:
     model: Annotated[
         ModelName | None,
         Option(
-            help="What is best: what the simulated SM executes fastest, or what the paper's static "
-            "model proves. Simulated, unless an option is given that only the latter has.",
+            help="Best is the fastest program on the simulated SM, or the one that the paper's "
+            "static model proves. Simulated, unless an option is given that only the latter has.",
             show_default=False,
         ),
     ] = None
@@ -273,7 +273,7 @@ def schedule(
 
 
 class _Finding:
-    """What was found so far, and what ended that early."""
+    """The schedules found so far, and the interruption that ended the search."""
 
     def __init__(self, effort: Effort, report: Report, kept: Kept) -> None:
         self._effort, self._report, self._kept = effort, report, kept

@@ -32,10 +32,10 @@ def show(
         Form,
         Option(
             "--as",
-            help="table: operations, and an interval as letters. code: pseudo-code of each group. "
-            "json: the same as data. ir: MLIR that reads back. timeline: a picture of placed "
-            "iterations. roles: work and signals of each group. why: constraints that hold each "
-            "operation in its place.",
+            help="`table`: operations, and an interval as letters. `code`: pseudo-code of each "
+            "group. `json`: the same as data. `ir`: MLIR that reads back. `timeline`: a picture of "
+            "placed iterations. `roles`: work and signals of each group. `why`: constraints that "
+            "hold each operation in its place.",
         ),
     ] = Form.table,
     output: Annotated[

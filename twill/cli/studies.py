@@ -76,7 +76,7 @@ def explore(
         list[str],
         Argument(
             metavar="SCHEDULE|RESULTS...",
-            help="Schedules, which are shown beside each other, or folders that `sweep -o` or "
+            help="Schedules, which are shown side by side, or folders that `sweep -o` or "
             "`compare -o` wrote.",
         ),
     ],

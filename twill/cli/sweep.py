@@ -59,14 +59,16 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Common:
-    """What is the same for all points; what is not given is as the sweep's file says."""
+    """Settings that are the same for all points; the sweep's file has those that are not given."""
 
     machine: Machines = None
     variant: Annotated[
         list[str] | None,
         Option(help="sequential, multi-warp, swp, triton or joint; may be repeated."),
     ] = None
-    resolve: Annotated[bool | None, Option("--resolve", help="Schedule anew at each point.")] = None
+    resolve: Annotated[bool | None, Option("--resolve", help="Schedule again at each point.")] = (
+        None
+    )
     iterations: Annotated[int | None, Option(min=1, help="Trip count; 64.")] = None
     seed: Annotated[int | None, Option(min=0, help="Seed of latencies; 0.")] = None
     tolerance: Annotated[
@@ -93,7 +95,7 @@ class Common:
 
 @dataclass(frozen=True)
 class Workers:
-    """Who runs the points."""
+    """Processes that run the points."""
 
     jobs: Jobs = 1
     cluster: Annotated[

@@ -40,7 +40,7 @@ AT_A_TIME = 16  # candidates that a cluster is given at once
 
 @dataclass(frozen=True)
 class ChoiceOptions:
-    """What there is to choose from."""
+    """Choices of tiles, sub-tiles, constants and warps."""
 
     tile: Annotated[
         list[str] | None,
@@ -128,7 +128,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Results:
-    """What is made of the answer."""
+    """Files for the answer."""
 
     output: ResultsFolder = None
     emit: Annotated[

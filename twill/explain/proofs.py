@@ -41,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Role:
-    """What a family of constraints has to do with a refutation.
+    """The part of a family of constraints in a refutation.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Role:
         True: without it the interval below is feasible. False: the others refute that as well.
         None: not known in time.
     what : str
-        What the parts' amounts are, with unit, sum and limit.
+        The meaning of the parts' amounts, with unit, sum and limit.
     parts : tuple of Part
         The operations that can take part, largest amount first.
     """
@@ -61,7 +61,7 @@ class Role:
 
     @property
     def meaning(self) -> str:
-        """What the family says."""
+        """The meaning of the family."""
         return MEANING[self.family]
 
 
@@ -94,7 +94,7 @@ def problem_of(schedule: Schedule) -> Problem:
     Raises
     ------
     InputError
-        If nobody solved it.
+        If it was not solved.
     """
     proof = schedule.proof
     if proof is None or schedule.initiation_interval is None:
@@ -116,13 +116,13 @@ def explain(
     """Explain why the interval below a schedule's own has no schedule.
 
     The families of an engine's refutation are dropped one at a time, and within a family that is
-    needed one operation at a time: whether there is a schedule then is what an engine says. Both
+    needed one operation at a time. An engine says each time whether there is a schedule. Both
     together take at most `seconds`; what is not asked by then is not claimed.
 
     Raises
     ------
     InputError
-        If nobody solved it.
+        If it was not solved.
     """
     problem = problem_of(schedule)
     assert schedule.proof is not None
@@ -216,7 +216,7 @@ def _dependence(problem: Problem, interval: int) -> Parts:
 
 
 def busiest_units(problem: Problem) -> list[str]:
-    """Return the units that an iteration keeps busy longest, the first few."""
+    """Return the units that an iteration keeps busy longest, at most two."""
     least = {unit: resource_bound(problem, unit) for unit in problem.capacities}
     return [u for u in sorted(least, key=lambda unit: -least[unit])[:BUSIEST] if least[u]]
 
@@ -301,7 +301,7 @@ Outcome = Literal["refuted", "false", "open"]
 
 @dataclass(frozen=True)
 class Reproof:
-    """What became of a claim that had been taken on trust, and who was asked now.
+    """The outcome of a claim that had been taken on trust, and the solver that was asked now.
 
     `outcome`: ``refuted`` again; ``false``, where there is a schedule that the claim says there is
     not; or ``open``, where time was over.
@@ -323,7 +323,7 @@ def reprove(
     Raises
     ------
     InputError
-        If nobody solved the schedule.
+        If the schedule was not solved.
     """
     problem = problem_of(schedule)
     for claim in verify(schedule).trusted:

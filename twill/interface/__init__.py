@@ -1,4 +1,4 @@
-"""What is called from Python: loops, machines and schedules by name, by path or as they are."""
+"""The interface in Python: loops, machines and schedules by name, by path or as they are."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ Place = str | os.PathLike[str]  # a packaged name, or a path
 
 
 class Wishes(TypedDict, total=False):
-    """What only the static model has, as `twill.search.scheduler.schedule` says."""
+    """Options that only the static model has, as `twill.search.scheduler.schedule` says."""
 
     rules: Rules
     time: TimeMode
@@ -69,13 +69,13 @@ def schedule(
     Parameters
     ----------
     loop : Loop, str or path
-        What to schedule.
+        The loop to schedule.
     machine : Machine, str or path
         For which SM.
     model : str, optional
-        What is best: what the simulated SM executes fastest (``simulated``), or what the static
-        model proves (``paper``: nothing is simulated). Simulated without it, unless there is a wish
-        that only the latter has.
+        The best schedule is the one that the simulated SM executes fastest (``simulated``), or that
+        the static model proves (``paper``: nothing is simulated). Simulated without it, unless
+        there is a wish that only the latter has.
     effort : str, optional
         How many programs are simulated: ``quick``, ``normal`` (the default) or ``thorough``.
     seed : int
@@ -87,7 +87,7 @@ def schedule(
     jobs : int
         Processes that simulate at a time; the answer is the same.
     report : callable, optional
-        Told what is being tried.
+        Receives a message for each attempt.
     **wishes
         ``rules``, ``time``, ``engine``, ``search``, ``budget``, ``most_stages``, ``limits``,
         ``pins`` and ``orders`` of the static model, as `twill.search.scheduler.schedule` has them.

@@ -1,4 +1,4 @@
-"""What all views of a schedule share: letters and colours of groups, and its unit of time."""
+"""Letters and colours of warp groups, and the unit of time, for all views of a schedule."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def draw_timeline(schedule: Schedule, file: str) -> None:
     Raises
     ------
     InputError
-        If nobody solved it, or the file cannot be written.
+        If it was not solved, or the file cannot be written.
     """
     found = placed(schedule)
     line = _Timeline(found, found.stages - 1 + STEADY_INTERVALS)

@@ -192,7 +192,7 @@ def print_levers(levers: list[Lever]) -> None:
 
 
 def print_violations(violations: Sequence[Violation]) -> None:
-    """Print what is broken, the first few of each rule."""
+    """Print broken rules, the first violations of each."""
     by_rule: dict[str, list[Violation]] = defaultdict(list)
     for violation in violations:
         by_rule[violation.rule].append(violation)
@@ -205,7 +205,7 @@ def print_violations(violations: Sequence[Violation]) -> None:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """Print what was checked and what is broken, what only engines have shown, and what nobody."""
+    """Print the rules checked and broken, claims on trust of engines, and unchecked claims."""
     if not verdict.valid:
         print_violations(verdict.violations)
         return

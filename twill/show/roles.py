@@ -1,4 +1,4 @@
-"""Who does what: each warp group's work, registers, and what it waits for and tells others."""
+"""Roles of warp groups: work, registers, waits and signals."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ class Signal:
 
 @dataclass(frozen=True)
 class Role:
-    """What a warp group does, in the order of its program.
+    """Work of a warp group, in the order of its program.
 
-    It `awaits` asynchronous operations of its own, `puts` register values into staging for others,
-    and `gets` theirs.
+    The group `awaits` asynchronous operations of its own, `puts` register values into staging for
+    others, and `gets` theirs.
     """
 
     group: Group
@@ -179,7 +179,7 @@ def roles_text(schedule: Schedule, width: int = WIDTH) -> str:
 
 
 def entries(role: Role) -> Iterator[tuple[str, str]]:
-    """Yield what is said about a role: a heading and a text."""
+    """Yield the lines of a role: a heading and a text."""
     yield "has", f"{plural(role.group.warps, 'warp')}; {registers_text(role.group)}"
     for stage in sorted({task.stage for task in role.tasks}):
         done = [f"{t.operation} ({t.kind})" for t in role.tasks if t.stage == stage]

@@ -24,14 +24,14 @@ INSTEAD = "without a GPU: --emulate"
 
 @dataclass(frozen=True)
 class Timed:
-    """One trip count: what was wrong, and milliseconds of a launch.
+    """A trip count: the error, and milliseconds of a launch.
 
     Attributes
     ----------
     iterations : int
         Of the loop; every program of the file's small grid has so many.
     wrong : str or None
-        What the comparison with the reference says.
+        The message of the comparison with the reference.
     median, low, high : float or None
         Milliseconds of a launch in a graph of many, without what it costs the host: of ten such
         graphs the median, and the fifths at the ends.
@@ -51,9 +51,9 @@ class Measured:
     Attributes
     ----------
     clock_mhz : float or None
-        Of the SMs after the last launches, where the driver's library tells.
+        Of the SMs after the last launches, where the driver's library reports it.
     iteration_ns : float or None
-        What each further iteration of the arguments adds, between the two largest trip counts:
+        Time that each further iteration of the arguments adds, between the two largest trip counts:
         loops around and after the scheduled one count, too.
     iteration_cycles : float or None
         The same in cycles of that clock.
@@ -163,7 +163,7 @@ def _timed(module: ModuleType, iterations: int) -> Timed:
 
 
 def _clock(torch: Any) -> float | None:
-    """Return the clock of the SMs in MHz, where the driver's library tells."""
+    """Return the clock of the SMs in MHz, where the driver's library reports it."""
     try:
         return float(torch.cuda.clock_rate())
     except (ModuleNotFoundError, RuntimeError, AttributeError):

@@ -3,12 +3,12 @@
 ``swp``: The loop is pipelined as if there were no warps, in normalized time: by Rau's heuristic,
 and at the lower bound, where that fails, by CBC. Then streaming loads go to a warp of their own and
 each independent sub-tile, whole, to a compute group, which issue in the order of the modulo
-schedule. What warps cost (issue slots, waits, the way between groups) shows when they run.
+schedule. Costs of warps (issue slots, waits, the way between groups) show when the loop runs.
 
-``triton``: One warp group issues everything, as Triton does unless a kernel asks for warp
-specialization: in rounds, by cluster and then as written, every statement for the iteration of its
-stage. Rings of loads have the slots that Triton gives them, and asynchronous operations are awaited
-where Triton puts its waits (see `twill.frontends.triton_dump.pipelined`).
+``triton``: a single warp group issues everything, as Triton does unless a kernel asks for warp
+specialization. The order is in rounds, by cluster and then as written, every statement for the
+iteration of its stage. Rings of loads have the slots that Triton gives them, and asynchronous
+operations are awaited where Triton puts its waits (see `twill.frontends.triton_dump.pipelined`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What studies run: loops and schedules by name or file, and the ways to execute each."""
+"""Subjects of studies: loops and schedules by name or file, and the ways to execute each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCHEDULES = ("twill.schedule", ORDER)
 
 @dataclass(frozen=True)
 class Subject:
-    """A loop on a machine, with its schedule if somebody made one already."""
+    """A loop on a machine, with its schedule if there is one already."""
 
     # Of the loop as a person gave it, or of the schedule's loop.
     name: str
@@ -171,7 +171,7 @@ EXPERTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to execute a loop."""
+    """A way to execute a loop."""
 
     # One of `VARIANTS`, or the name of a hand-written schedule.
     name: str

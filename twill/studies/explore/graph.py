@@ -124,7 +124,7 @@ def curves(arcs: Sequence[Arc], place: Layout) -> Iterator[tuple[Curve, Point]]:
 
 
 def bent(route: tuple[Point, ...]) -> tuple[Curve, Point]:
-    """Return a path, upright beside nodes and bent between rows, and where its label goes."""
+    """Return a path, upright along nodes and bent between rows, and where its label goes."""
     (x0, y0), (x1, y1) = route[0], route[-1]
     if y0 == y1:
         side = HALF if x1 > x0 else -HALF
@@ -193,7 +193,7 @@ def layout(names: Sequence[str], edges: Sequence[Arc], rank: Mapping[str, int]) 
 def levels(names: Sequence[str], edges: Iterable[Arc]) -> dict[str, int]:
     """Return a row for each node, below all that it needs in its own iteration.
 
-    What needs nothing is directly above the first that needs it.
+    A node without predecessors is directly above its first consumer.
     """
     before: dict[str, set[str]] = {name: set() for name in names}
     for producer, consumer, distance in edges:
@@ -210,7 +210,7 @@ def levels(names: Sequence[str], edges: Iterable[Arc]) -> dict[str, int]:
 
 
 class _Layers:
-    """Rows of nodes, with what is near to what in the rows beside."""
+    """Rows of nodes, with each node's neighbours in adjacent rows."""
 
     def __init__(self, rows: list[list[Stop]]) -> None:
         self.rows = rows
@@ -279,7 +279,7 @@ class _Layers:
 
 
 def _room(row: list[Stop]) -> list[float]:
-    """Return the least places of a row's nodes beside each other."""
+    """Return the least places of a row's nodes, from left to right."""
     gaps = [0.58 if isinstance(node, str) else THIN / 2 for node in row]
     between = (a + b for a, b in itertools.pairwise(gaps))
     return list(itertools.accumulate(between, initial=0.0))[: len(row)]

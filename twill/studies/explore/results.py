@@ -1,4 +1,4 @@
-"""What the page has of each result: schedules side by side, a sweep, a comparison."""
+"""Sections of the page: schedules side by side, a sweep, a comparison."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _steady_states(ran: Sequence[Steady]) -> dict[str, Any]:
 
 
 def _of_schedules(named: dict[str, Schedule], report: Report, source: Path | None) -> Section:
-    """Return schedules, each view of one beside that of the next, on one scale of time."""
+    """Return schedules with their views side by side, on one scale of time."""
     first, *others = named
     pairs = [Pair(named[first], named[other]) for other in others]
     styles = [looks(named[first]), *(matched_looks(pair) for pair in pairs)]

@@ -44,7 +44,7 @@ MOST = 0.5  # share of the time from which on one thing is said to happen under 
 
 @dataclass(frozen=True)
 class Roles:
-    """What each operation is for."""
+    """Roles and sub-tiles of operations."""
 
     role: Mapping[str, Role]
     # Of products, softmax and rescaling the sub-tile, counted from 0.
@@ -196,7 +196,7 @@ def _merged(windows: Iterable[Window]) -> list[Window]:
 
 
 class Strategy:
-    """What a schedule does, in the terms of those who write such kernels by hand.
+    """Strategy of a schedule, in the terms of authors of hand-written kernels.
 
     `windows`: when its operations work; as they were placed without it.
     """
@@ -252,7 +252,7 @@ class Strategy:
     def ahead(self) -> dict[int, bool]:
         """Whether each sub-tile's first products begin before the last iteration's later ones.
 
-        Wherever rounds are said to begin.
+        The answer does not depend on where rounds begin.
         """
         middle, interval = self._windows.middle[0], self._windows.interval_cycles
         begin = {name: windows[middle][0] for name, windows in self._windows.of.items()}
@@ -272,7 +272,7 @@ class Strategy:
     def crossing(self) -> tuple[str, ...]:
         """Groups that begin an iteration before they are through with the one before.
 
-        Those that load are left out.
+        Groups that load are left out.
         """
         found = []
         for program in self._schedule.programs:

@@ -77,8 +77,8 @@ def tune(
 ) -> tuple[Tuned, dict[int, Schedule]]:
     """Find the candidate whose whole kernel is fastest.
 
-    Candidates are solved in the order of their bounds, as long as these are near the best time;
-    what is solved, and every byte of the answer, is the same whoever runs them.
+    Candidates are solved in the order of their bounds, as long as these are near the best time. The
+    candidates solved, and every byte of the answer, are the same with any executor.
 
     `folder`: where schedules and finished candidates are kept, so that one can go on with it.
     `at_a_time`: candidates given to the executor at once.
@@ -210,7 +210,7 @@ class _Found:
     def tuned(self) -> Tuned:
         """Return what is known, as if one candidate had been solved after the other.
 
-        What several workers solved beyond that is left out.
+        Candidates that several workers solved beyond that are left out.
         """
         rows = dict(self.rows)
         for point in self.waiting:
