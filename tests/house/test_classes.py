@@ -19,8 +19,6 @@ Found = tuple[str, str]
 CIRCLES: set[str] = set()
 """Modules that are in a circle all the same."""
 SINGLE_HEIRS = {
-    "twill.cli.options.RunOptions",
-    "twill.cli.retired.Tree",
     "twill.schemas.documents.Operation",
     "twill.schemas.schedule_documents.Differences",
     "twill.schemas.schedule_documents.PolishedFigures",

@@ -185,13 +185,7 @@ def dump(
 
 
 def parse_settings(settings: list[str]) -> dict[str, str]:
-    """Split ``NAME=VALUE`` texts.
-
-    Raises
-    ------
-    InputError
-        If one has no name or no ``=``, or a name comes twice.
-    """
+    """Split ``NAME=VALUE`` texts."""
     found: dict[str, str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

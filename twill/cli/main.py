@@ -22,15 +22,13 @@ from twill.cli import (
     tune,
     upkeep,
 )
-from twill.cli.retired import SimulatorTree, Tree
+from twill.cli.retired import Tree
 
 
-def _tree(
-    name: str, about: str, kind: type[Tree] = Tree, *, completion: bool = False
-) -> typer.Typer:
+def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
     return typer.Typer(
         name=name,
-        cls=kind,
+        cls=Tree,
         no_args_is_help=True,
         add_completion=completion,
         pretty_exceptions_enable=False,
@@ -38,9 +36,7 @@ def _tree(
     )
 
 
-simulator = _tree(
-    "python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.", SimulatorTree
-)
+simulator = _tree("python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.")
 for command in (run.run, studies.compare, sweep.sweep):
     simulator.command()(command)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -106,12 +106,11 @@ class RunOptions:
     ] = None
     clock: LoadedClock = None
 
-    def conditions(self) -> Conditions:
-        """Return them as the simulator takes them."""
+    def conditions(self, **more: Any) -> Conditions:
+        """Return them, and those of the SM, as the simulator takes them."""
         from twill.sim.engine import Conditions
 
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        given["clock"] = loaded_clock(self.clock)
+        given = {**asdict(self), **more, "clock": loaded_clock(self.clock)}
         return Conditions.of(**{name: v for name, v in given.items() if v is not None})
 
 
@@ -126,13 +125,7 @@ MOST_DIGITS = 18  # of whole numbers; Python refuses to read those of thousands
 
 
 def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[str, str]]:
-    """Split the values of a repeatable option in two.
-
-    Raises
-    ------
-    InputError
-        If a part is missing.
-    """
+    """Split the values of a repeatable option in two."""
     found = []
     for text in texts or ():
         first, _, second = text.partition(between)
@@ -142,27 +135,17 @@ def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[
     return found
 
 
-def number(text: str, option: str) -> int:
-    """Return a whole number that was given as text.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
-    if not text.isdecimal() or len(text) > MOST_DIGITS:
+def number(text: str, option: str, *, least: int = 0) -> int:
+    """Return a whole number that was given as text."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > MOST_DIGITS:
         raise InputError(f"a whole number (got {short(text)})", path=option)
+    if int(text) < least:
+        raise InputError(f"at least {least} (got {short(text)})", path=option)
     return int(text)
 
 
 def loaded_clock(text: str | None) -> float | str | None:
-    """Return a clock in MHz, or that it is the capped one.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Return a clock in MHz, or that it is the capped one."""
     if text is None or text == "capped":
         return text
     try:
@@ -172,13 +155,7 @@ def loaded_clock(text: str | None) -> float | str | None:
 
 
 def sizes(texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
-    """Return rows, columns and depth of matrix products.
-
-    Raises
-    ------
-    InputError
-        If a text is anything else.
-    """
+    """Return rows, columns and depth of matrix products."""
     from twill.studies.tune.candidates import parse_tile
 
     found = tuple(parse_tile(text, "--size") for text in texts)
@@ -187,19 +164,13 @@ def sizes(texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
     return found
 
 
-def numbers(text: str, option: str) -> list[int]:
+def numbers(text: str, option: str, *, least: int = 0) -> list[int]:
     """Split ``10,20,50``."""
-    return [number(part.strip(), option) for part in text.split(",")]
+    return [number(part.strip(), option, least=least) for part in text.split(",")]
 
 
 def conditions_of(texts: Sequence[str] | None) -> tuple[Conditions, ...]:
-    """Return the conditions under which programs are simulated.
-
-    Raises
-    ------
-    InputError
-        If there is no such warp scheduler.
-    """
+    """Return the conditions under which programs are simulated."""
     from twill.polish import DEFAULT_CONDITIONS
     from twill.sim.engine import Conditions
 

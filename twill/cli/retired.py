@@ -51,22 +51,11 @@ def _parts(word: str) -> list[str]:
 
 
 class Tree(TyperGroup):
-    """A tree of commands that refuses what is gone.
-
-    `below`: the command under which ``twill`` has the tree.
-    """
-
-    below: tuple[str, ...] = ()
+    """A tree of commands that refuses retired words: ``twill``, or ``sim`` below it or alone."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse what is gone before the words are read."""
-        message = instead((*self.below, *args))
+        """Refuse retired words before the others are read."""
+        message = instead(args if self.name == "twill" else ("sim", *args))
         if message is not None:
             fail(message, InputError.exit_status)
         return super().parse_args(ctx, args)
-
-
-class SimulatorTree(Tree):
-    """The tree of the simulator, which is also a program of its own."""
-
-    below = ("sim",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SmOptions(RunOptions):
-    """The same, and how the SM works."""
+class SmOptions:
+    """How the SM works."""
 
     warp_scheduler: Annotated[
         str,
@@ -229,7 +229,8 @@ def run(
     schedule_file: Annotated[
         str, Argument(metavar="SCHEDULE", help="schedule.json or the name of a packaged schedule.")
     ],
-    how: SmOptions,
+    how: RunOptions,
+    sm: SmOptions,
     kernel: KernelOptions,
     look: CheckOptions,
     pictures: PictureOptions,
@@ -249,7 +250,7 @@ def run(
     from twill.sim.execute import simulate
 
     schedule = load_schedule(schedule_file, waits=waits)
-    conditions, recording = how.conditions(), pictures.recording()
+    conditions, recording = how.conditions(**asdict(sm)), pictures.recording()
     with progress(f"simulating {schedule_file}") as report:
         result = simulate(schedule, conditions, recording)
         if verdict.advice:

@@ -210,13 +210,7 @@ class Dynamic:
         return self.effort or EffortName.normal
 
     def simulations(self, question: Question, loop: Loop) -> int | None:
-        """Return how many programs are simulated, None if the static model has the last word.
-
-        Raises
-        ------
-        InputError
-            If it is asked for both.
-        """
+        """Return how many programs are simulated, None if the static model has the last word."""
         from twill.base.errors import InputError
         from twill.polish import programs_of
 
@@ -304,13 +298,7 @@ class _Finding:
         self.better, self.stopped = polished(given, how, self._report, self._kept)
 
     def interrupted(self, stopped: KeyboardInterrupt) -> None:
-        """Take what was found until Ctrl-C.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If nothing was.
-        """
+        """Take what was found until Ctrl-C."""
         from twill.search.scheduler import Interrupted
 
         if isinstance(stopped, Interrupted):

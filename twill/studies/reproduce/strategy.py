@@ -346,17 +346,14 @@ FEATURES: dict[str, Callable[[Strategy], bool]] = {
     "rescaling of all sub-tiles on a third group": lambda s: (
         len(s.where("rescaling")) == 1 and not s.where("rescaling") & s.where("softmax")
     ),
-    "rescaling on a group of its own": lambda s: s.only("rescaling"),
     "first product of every sub-tile hoisted": lambda s: bool(s.tiles) and all(s.hoisted.values()),
     "first product of some sub-tile hoisted": lambda s: any(s.hoisted.values()),
-    "first products ahead of the last iteration's second": lambda s: any(s.ahead.values()),
     "exponentials under other sub-tiles' products": lambda s: (
         len(s.tiles) > 1 and _mean(s.under_others) >= MOST
     ),
     "exponentials under products": lambda s: (
         bool(s.tiles) and _mean(s.under_others) + _mean(s.under_own) >= MOST
     ),
-    "iterations overlap inside a group": lambda s: bool(s.crossing),
 }
 # FlashAttention-3 (paper, sections 3.1 and 3.2) and -4 (Twill's paper, section 6.2.2).
 STRATEGIES: dict[str, tuple[str, ...]] = {
