@@ -68,7 +68,7 @@ nightly: mutation
 	$(BIN)/python -m tests.validation.bench
 	$(BIN)/twill reproduce
 
-# What the extras add: a Dask cluster, Parquet.
+# What the extra adds: a Dask cluster.
 extras: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[cluster]'
 	$(BIN)/python -m pytest -m extras
