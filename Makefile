@@ -68,9 +68,9 @@ nightly: mutation
 	$(BIN)/python -m tests.validation.bench
 	$(BIN)/twill reproduce
 
-# What the extras add: a Dask cluster, Parquet.
+# What the extra adds: a Dask cluster.
 extras: $(VENV)/test
-	$(BIN)/pip install --quiet -e '.[cluster,parquet]'
+	$(BIN)/pip install --quiet -e '.[cluster]'
 	$(BIN)/python -m pytest -m extras
 
 # The page of `twill explore` in Chromium: the one on the PATH, or the one that TWILL_CHROMIUM names.
@@ -112,7 +112,7 @@ $(VENV)/test: pyproject.toml | $(VENV)/bin/python
 
 # All extras at once, for `.ci/run`.
 everything: $(VENV)/test
-	$(BIN)/pip install --quiet -e '.[cluster,parquet,browser,triton]' triton==$(TRITON) torch==$(TORCH)
+	$(BIN)/pip install --quiet -e '.[cluster,browser,triton]' triton==$(TRITON) torch==$(TORCH)
 
 clean:
 	rm -rf $(VENV) demo build dist twill_gpu.egg-info

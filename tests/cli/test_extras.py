@@ -1,4 +1,4 @@
-"""What the extras [cluster] and [parquet] add; run with `make extras`."""
+"""What the extra [cluster] adds; run with `make extras`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from tests.studies.test_sweep import AXES, Told, lines, rows_in, sweep
+from tests.studies.test_sweep import Told, lines, rows_in, sweep
 from tests.support.programs import ring
 from twill.base.errors import InputError
 from twill.base.executors import cluster
 from twill.studies.sweep import run_sweep
-from twill.studies.sweep.table import csv_text, write_tables
+from twill.studies.sweep.table import csv_text
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore")]
 POINTS = {"tma-latency": "50:250:40", "depth": "1:3"}
@@ -138,11 +138,3 @@ def test_nobody_answers() -> None:
         cluster("tcp://127.0.0.1:9"),
     ):
         pass
-
-
-def test_parquet_holds_the_same(schedule: str, tmp_path: Path) -> None:
-    import pandas as pd
-
-    found = run_sweep(sweep(schedule, axes=AXES))
-    _, parquet = write_tables(found, tmp_path, parquet=True)
-    pd.testing.assert_frame_equal(pd.read_parquet(parquet), found, check_dtype=False)

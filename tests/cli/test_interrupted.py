@@ -21,7 +21,7 @@ from tests.support.dying import deadly, square
 from tests.support.small import random_loop
 from twill.base import executors, interruptions
 from twill.base.executors import local
-from twill.cli import kept
+from twill.cli import polish
 from twill.search.request import Request
 from twill.search.scheduler import solve
 
@@ -118,16 +118,16 @@ def test_what_is_better_is_on_the_disk_before_the_end(
 ) -> None:
     of_a_loop(36, tmp_path)
     seen: list[float] = []
-    real: Callable[..., None] = kept.Kept.__call__
+    real: Callable[..., None] = polish.Kept.__call__
 
-    def noted(self: kept.Kept, schedule: twill.Schedule) -> None:
+    def noted(self: polish.Kept, schedule: twill.Schedule) -> None:
         real(self, schedule)
         promise = twill.Schedule.load(tmp_path / "out.partial.json").promise
         assert promise is not None
         seen.append(promise.interval_cycles)
         assert not (tmp_path / "out.json").exists()
 
-    monkeypatch.setattr(kept.Kept, "__call__", noted)
+    monkeypatch.setattr(polish.Kept, "__call__", noted)
     assert in_process(*POLISH, "-o", "out.json", folder=tmp_path).returncode == 0
     promise = twill.Schedule.load(tmp_path / "out.json").promise
     assert promise is not None
@@ -146,7 +146,7 @@ def test_without_an_answer_the_best_so_far_stays_and_is_told_of(
     def fail(*_: object, **__: object) -> None:
         raise twill.InputError("no space left")
 
-    monkeypatch.setattr("twill.cli.output.Output.keep", fail)
+    monkeypatch.setattr("twill.cli.command.Output.keep", fail)
     done = in_process(*POLISH, "-o", "out.json", folder=tmp_path)
     assert done.returncode == 2
     assert "the best so far is in" in done.stderr

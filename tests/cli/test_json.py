@@ -68,7 +68,6 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "loop show": {
         ("fa_fwd_hopper",): "loop-costs",
         ("fa_bwd_blackwell",): "loop-costs",
-        ("loop.json",): "loop-structure",
     },
     "loop extract": {(DUMP,): "loop-extraction"},
     "loop subtile": {("gemm_hopper", "--factor", "2"): "loop-subtiles"},
@@ -95,7 +94,7 @@ LONG = {"load-fit", "bench"}
 WITHOUT = {"explore", "loop dump", "migrate"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
-"""What is printed where there is a GPU; `tests/studies/test_gpu.py` has its document."""
+"""What is printed where there is a GPU; `tests/studies/test_kernels.py` has its document."""
 SAME = {"loop", "machine", "order", "schedule", "sweep", "journal", "swept"}
 """Artifacts, of which commands print no JSON: they write and read them as files."""
 

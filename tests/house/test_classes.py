@@ -18,10 +18,7 @@ Found = tuple[str, str]
 """A name, and the module in which it is."""
 CIRCLES: set[str] = set()
 """Modules that are in a circle all the same."""
-SINGLE_HEIRS = {
-    "twill.cli.options.RunOptions",
-    "twill.cli.retired.Tree",
-}
+SINGLE_HEIRS: set[str] = set()
 """Bases that have one heir and are never made all the same."""
 MANY_METHODS: set[str] = set()
 """Classes that have too many methods all the same."""

@@ -47,8 +47,9 @@ def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def the_graph(folder: Path) -> None:
-    same_words(folder / "blackwell_graph.svg", ROOT / "docs" / "reading" / "blackwell_graph.svg")
+def the_timeline(folder: Path) -> None:
+    name = "blackwell_timeline.svg"
+    same_words(folder / name, ROOT / "docs" / "reading" / name)
 
 
 def same_words(drawn: Path, shown: Path) -> None:
@@ -76,7 +77,7 @@ def the_placed(folder: Path) -> None:
 
 # What a page leaves behind, by page and by the mark of the test that reads it.
 LEFT: dict[tuple[str, str], Callable[[Path], None]] = {
-    ("reading.md", ""): the_graph,
+    ("reading.md", ""): the_timeline,
     ("studies.md", ""): the_page,
     ("tour.md", ""): the_placed,
     ("studies.md", "slow"): the_studies,

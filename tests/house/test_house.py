@@ -139,7 +139,7 @@ def test_the_map_has_every_room_and_names_files_that_there_are() -> None:
     assert [n for n in named if not re.search("NAME|NOUN", n) and not (ROOT / n).exists()] == []
 
 
-INTO_MEMORY = {"savefig": {"text", "stream", "drawn"}, "to_parquet": {"data"}}
+INTO_MEMORY = {"savefig": {"text", "stream", "drawn"}}
 WRITERS = ("write_text", "write_bytes", *INTO_MEMORY)
 
 

@@ -24,7 +24,7 @@ from tests.support.solved import solved_once
 from tests.support.synthetic import synthetic_loop
 from twill.base import deadline
 from twill.base.errors import Refusal
-from twill.cli.values import conditions_of
+from twill.cli.options import conditions_of
 from twill.frontends.schedules import load_schedule
 from twill.lower.pipeline import Choices
 from twill.polish import EFFORTS, Interrupted, polish, polishing, search

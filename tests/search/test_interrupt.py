@@ -28,7 +28,7 @@ CASES = {
     "cp-sat": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--engine", "cpsat",
                "-o", "out.json"],
     "cbc": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--search", "paper",
-            "--time", "normalized", "--budget", "150", "-o", "out.json"],
+            "--time", "normalized", "-o", "out.json"],
     "yices": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--engine", "difference",
               "-o", "out.json"],
     "simulation": [*SIM, "run", "{schedule}", "--iterations", "1000000"],

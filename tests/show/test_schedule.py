@@ -107,8 +107,11 @@ def test_ir_is_extracted_into_an_equal_schedule(tmp_path: Path) -> None:
     [
         (["fa4_forward", "--as", "timeline", "-o", "x.svg"], "placements: nothing to place"),
         (["fa4_forward", "--as", "why"], "placements: nobody solved it"),
-        (["fa4_forward", "--as", "graph"], "--output: --as graph makes a file; name it with -o"),
-        (["fa4_forward", "--as", "graph", "-o", "x.gif"], "--output: must end in .svg, "),
+        (
+            ["fa4_forward", "--as", "timeline"],
+            "--output: --as timeline makes a file; name it with -o",
+        ),
+        ([HOPPER, "--as", "timeline", "-o", "x.gif"], "--output: must end in .svg or .png "),
         (["fa4_forward", "-o", "x"], "--output: a table goes to the terminal"),
         (["fa4_forward", "--iterations", "3"], "--iterations: only of use with --as code"),
         (["nothing"], "nothing: no such schedule; packaged are "),

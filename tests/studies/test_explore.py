@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import twill
 from tests.studies.test_sweep import AXES, sweep
 from tests.support.programs import ring
 from twill.artifacts.schedule import Schedule
@@ -28,7 +29,15 @@ from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.show.timeline import tracks_within
 from twill.studies.compare import comparison, write_comparisons
 from twill.studies.explore import sections
-from twill.studies.explore.graph import graph
+from twill.studies.explore.graph import (
+    HIGH,
+    NODE_CHARACTER,
+    Curve,
+    bent,
+    graph,
+    layout,
+    levels,
+)
 from twill.studies.explore.page import _marker, inlined, page
 from twill.studies.explore.pictures import (
     Bar,
@@ -186,6 +195,56 @@ def test_reservations_and_graph_are_the_schedules(paper_schedule: Schedule) -> N
     assert {node.operation for node in shown.nodes} == {o.name for o in loop.operations}
     wanted = {(d.producer, d.consumer, d.distance) for d in loop.dependences}
     assert {(*edge.operations, edge.distance) for edge in shown.edges} == wanted
+
+
+@pytest.mark.parametrize("name", ["fa_bwd_blackwell", "layer_norm_hopper"])
+def test_edges_pass_between_nodes(name: str) -> None:
+    loop = twill.load_loop(name)
+    edges = [(d.producer, d.consumer, d.distance) for d in loop.dependences]
+    place = layout([o.name for o in loop.operations], edges, {o.name: 0 for o in loop.operations})
+    rows: dict[float, list[float]] = {}
+    for x, y in place.nodes.values():
+        assert all(abs(x - other) >= 1 for other in rows.setdefault(y, []))
+        rows[y].append(x)
+    for route in place.routes:
+        if route[0] == route[-1]:
+            continue
+        for x, y in flat(bent(route)[0]):
+            row = round(y)
+            beside = abs(y - row) > HIGH / 2 - 0.01
+            assert beside or all(abs(x - other) > 0.46 for other in rows.get(row, []))
+
+
+def flat(curve: Curve) -> list[tuple[float, float]]:
+    """Points of a curve, some of each bend."""
+    found = [curve[0][1][0]]
+    for letter, points in curve[1:]:
+        begin = found[-1]
+        controls = [begin, *points] if letter == "C" else [begin, begin, points[0], points[0]]
+        for t in (0.25, 0.5, 0.75, 1.0):
+            weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+            x, y = (sum(w * at[axis] for w, at in zip(weights, controls, strict=True))
+                    for axis in (0, 1))  # fmt: skip
+            found.append((x, y))
+    return found
+
+
+def test_nodes_hold_their_text_and_do_not_overlap() -> None:
+    schedule = load_schedule(str(READING / "fa_fwd_blackwell.mlir"))
+    shown = graph(schedule, looks(schedule))
+    wide, high = shown.node_width, shown.node_height
+    for one, other in itertools.combinations(shown.nodes, 2):
+        assert abs(one.x - other.x) >= wide or abs(one.y - other.y) >= high
+    for node in shown.nodes:
+        assert max(map(len, node.lines)) * NODE_CHARACTER <= wide
+        assert wide / 2 <= node.x <= shown.width - wide / 2
+
+
+def test_levels_follow_dependences() -> None:
+    loop = twill.load_loop("fa_bwd_hopper")
+    edges = [(d.producer, d.consumer, d.distance) for d in loop.dependences]
+    level = levels([o.name for o in loop.operations], edges)
+    assert all(level[a] < level[b] for a, b, distance in edges if distance == 0)
 
 
 def test_names_are_marked_and_parts_of_names_are_not() -> None:

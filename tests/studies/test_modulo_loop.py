@@ -12,7 +12,7 @@ from twill.frontends.schedules import load_schedule
 from twill.problem import build_problem
 from twill.sim.execute import run
 from twill.studies.compare import comparison
-from twill.studies.modulo_loop import excess, iterative_modulo_schedule, software_pipelined
+from twill.studies.pipelined import excess, iterative_modulo_schedule, software_pipelined
 
 
 @pytest.mark.parametrize("seed", range(30))

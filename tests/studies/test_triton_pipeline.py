@@ -9,8 +9,8 @@ import pytest
 import twill
 from twill.frontends import load_loop, packaged_loops
 from twill.sim.checks import check
+from twill.studies.pipelined import triton_pipelined
 from twill.studies.subjects import Subject, variant
-from twill.studies.triton_pipeline import triton_pipelined
 
 DUMPED = [name for name, one in packaged_loops().items() if one.file.endswith(".mlir")]
 UNPIPELINED = [name for name in DUMPED if name.startswith(("layer_norm", "online_softmax"))]

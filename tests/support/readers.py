@@ -38,7 +38,7 @@ from twill.artifacts.sweep import Sealed, Sweep, Swept, SweptRun, text_hash
 from twill.base.console import WARNING
 from twill.bounds.analysis import analyse
 from twill.cli.loop import parse_settings
-from twill.cli.values import number, pairs
+from twill.cli.options import number, pairs
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.frontends.triton_dump.call import check_complete, read_settings
@@ -195,8 +195,7 @@ def show_schedule(file: str) -> None:
         commanded("twill", "show", file, "--as", form)
     with tempfile.TemporaryDirectory() as folder:
         picture = str(Path(folder, "picture.svg"))
-        for form in ("graph", "timeline", "rrt", "roles"):
-            commanded("twill", "show", file, "--as", form, "--output", picture)
+        commanded("twill", "show", file, "--as", "timeline", "--output", picture)
     commanded("twill", "verify", file)
     commanded("twill", "explain", file)
     commanded(*SIM, "run", file, "--iterations", "5", "--values")

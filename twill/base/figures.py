@@ -33,7 +33,7 @@ HATCHES = ("", "////", "\\\\\\\\", "xxxx", "||||", "----", "++++", "//--", "....
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.")
 EDGE = "0.25"
-PICTURES = (".svg", ".png", ".html")
+PICTURES = (".svg", ".png")
 DOTS_PER_INCH = 100
 _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "twill",
@@ -48,28 +48,6 @@ _METADATA = re.compile(r"\n *<metadata>.*?</metadata>", re.DOTALL)
 _WORD = re.compile(r"\S+")
 _TAG = re.compile(r"<[^>]*>")
 _DIGITS = re.compile(r"(\d\.\d{2})\d+")  # hundredths of a point are enough in a file
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 75rem;
-  padding: 0 1rem; color: #111; background: #fff; }}
-svg {{ max-width: 100%; height: auto; }}
-table {{ border-collapse: collapse; margin: .5rem 0; }}
-td, th {{ border: 1px solid #999; padding: .2rem .5rem; text-align: left; vertical-align: top; }}
-section {{ border-left: .6rem solid #ccc; padding-left: 1rem; margin: 1.5rem 0; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
 
 
 @dataclass(frozen=True)
@@ -133,40 +111,25 @@ def legend(figure: Figure, patches: Sequence[Patch], **settings: Any) -> None:
     figure.legend(handles=patches, loc="outside lower center", frameon=False, **settings)
 
 
-def check_ending(file: str | Path, endings: tuple[str, ...] = PICTURES) -> str:
-    """Return a file's ending if it is one of those that can be written; standard output gets SVG.
+def save(figure: Figure, file: str | Path) -> None:
+    """Write a figure within `new_figure`; standard output gets SVG.
 
     Raises
     ------
     InputError
-        If it is another one.
+        If the file does not end in ``.svg`` or ``.png``, or cannot be written.
     """
     ending = ".svg" if str(file) == STANDARD_OUTPUT else Path(file).suffix
-    if ending not in endings:
-        several = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        raise InputError(f"must end in {several} (got {short(str(file))})", path="--output")
-    return ending
-
-
-def save(figure: Figure, file: str | Path, title: str = "") -> None:
-    """Write a figure within `new_figure`.
-
-    `file`: ends in ``.svg``, ``.png`` or ``.html`` (a page with that title and the SVG in it).
-
-    Raises
-    ------
-    InputError
-        If the ending is another one, or the file cannot be written.
-    """
-    ending = check_ending(file)
-    if ending == ".png":
-        _shorten_words(figure)
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-        write_whole(file, stream.getvalue())
+    if ending not in PICTURES:
+        wrong = f"must end in {' or '.join(PICTURES)} (got {short(str(file))})"
+        raise InputError(wrong, path="--output")
+    if ending == ".svg":
+        write_whole(file, svg_text(figure))
         return
-    text = svg_text(figure)
-    write_whole(file, text if ending == ".svg" else page(title, text[text.index("<svg") :]))
+    _shorten_words(figure)
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    write_whole(file, stream.getvalue())
 
 
 def svg_text(figure: Figure) -> str:
@@ -220,8 +183,3 @@ def bars_svg(rows: Mapping[str, Sequence[Span]], length: float, unit: str) -> st
         f'<text x="{left + width}" y="{height - 6}" text-anchor="end">{escape(end)}</text>'
     )
     return "\n".join([*found, "</svg>"])
-
-
-def page(title: str, body: str) -> str:
-    """Return a page of HTML that needs nothing else."""
-    return _PAGE.format(title=escape(title), body=body)

@@ -1,5 +1,5 @@
 """The command line: a module a noun, `main` is their tree.
 
-Commands share `options`, the `values` that options are read as, `command`, which makes a command of
-a function, and `output`, which prints what they have as data or for people.
+Commands share `options`, with what their texts are read as, and `command`, which makes a command of
+a function and prints its results as data or for people.
 """

@@ -10,9 +10,8 @@ from typer import Option
 
 from twill.base.console import Report, progress
 from twill.base.errors import InputError
-from twill.cli.command import command
+from twill.cli.command import command, print_json, refusals
 from twill.cli.options import PROGRAMS, EffortName, Json, ScheduleName, Workers, processes
-from twill.cli.output import print_json, refusals
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -44,9 +43,9 @@ def verify(
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
-    With --reprove also if a refutation turns out to be false, or is not made again in time; with
-    --run also if there is a race, more is occupied than there is, or a run takes longer than what
-    is promised, or than the static interval.
+    With --reprove also if a refutation turns out to be false, or is not made again in time. With
+    --run also if there is a race, more is occupied than there is, or a run takes longer than
+    promised or than the static interval.
     """
     from twill.explain import reprove as again
     from twill.frontends.schedules import load_schedule
@@ -83,7 +82,7 @@ def verify(
 
 @dataclass(frozen=True)
 class Ran:
-    """What runs showed: what became of a promise, and the checks, once for each latency."""
+    """Results of runs: promises kept or not, and the checks, once for each latency."""
 
     runs: tuple[Kept, ...] = ()
     checks: tuple[Checks, ...] = ()
@@ -174,7 +173,7 @@ def _explain_program(
 ) -> None:
     """Tell about a program; without simulations, of no levers."""
     from twill.explain.programs import explain_program, program_levers
-    from twill.show.explained import (
+    from twill.show.proof import (
         print_program_explanation,
         print_program_levers,
         program_explanation_data,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,11 +13,10 @@ import typer
 from typer import Argument, Option
 
 from twill.base.console import progress, say, say_written
-from twill.base.errors import InputError, short
+from twill.base.errors import InputError
 from twill.base.files import STANDARD_OUTPUT, write_whole
-from twill.cli.command import command
-from twill.cli.options import Json, ScheduleName
-from twill.cli.output import tell
+from twill.cli.command import command, tell
+from twill.cli.options import Json, ScheduleName, numbers
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 HOPPER, BLACKWELL = (9, 0), (10, 0)
 GIVEN_ITERATIONS = 8  # of the one run with arguments of one's own
 AXES = 3  # of a grid
-COUNT = re.compile("0*[1-9][0-9]{0,8}")
 INTEGER = re.compile(r"-?[0-9]+")
 
 
@@ -74,8 +73,8 @@ def emit(
     """Write a schedule as a Gluon kernel: complete, with launch, reference, tests and benchmark.
 
     The kernel is the one that the loop was read from, with the schedule's partitions, rings,
-    barriers and orders. What has no template is refused by name, and so is a schedule that `twill
-    verify` refuses.
+    barriers and orders. An operation without a template is refused by name, and so is a schedule
+    that `twill verify` refuses.
     """
     from twill.frontends.schedules import load_schedule
     from twill.interface import emit as written
@@ -138,11 +137,11 @@ def run_kernel(
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))
-    counts = _trip_counts(iterations)
+    counts = None if iterations is None else numbers(iterations, "--iterations", least=1)
     if own.arguments is not None and not own.arguments.is_file():
         raise InputError("there is no such file", file=str(own.arguments))
     if counts is None and (own.given or own.arguments):
-        counts = (GIVEN_ITERATIONS,)
+        counts = [GIVEN_ITERATIONS]
     passed = (
         _emulated(kernel_file, counts, own, victims=victims, seed=seed, as_json=as_json)
         if emulate
@@ -153,10 +152,10 @@ def run_kernel(
 
 
 def _emulated(
-    file: Path, counts: tuple[int, ...] | None, own: Own, *, victims: bool, seed: int, as_json: bool
+    file: Path, counts: Sequence[int] | None, own: Own, *, victims: bool, seed: int, as_json: bool
 ) -> bool:
-    from twill.show.emulated import emulation_data, print_emulation
     from twill.sim import emulator
+    from twill.studies.kernels import emulation_data, print_emulation
 
     text = emulator.source_of(file)
     capability = BLACKWELL if "nvidia.blackwell" in text else HOPPER
@@ -174,10 +173,10 @@ def _emulated(
     return found.passed
 
 
-def _measured(file: Path, counts: tuple[int, ...] | None, own: Own, *, as_json: bool) -> bool:
+def _measured(file: Path, counts: Sequence[int] | None, own: Own, *, as_json: bool) -> bool:
     from dataclasses import asdict
 
-    from twill.studies.gpu import measured, print_measured
+    from twill.studies.kernels import measured, print_measured
 
     found = measured(file, counts, own.given, own.arguments)
     show = partial(print_measured, found)
@@ -205,14 +204,3 @@ def _given(settings: list[str]) -> dict[str, Any]:
 
 def _is_grid(programs: tuple[int, ...]) -> bool:
     return len(programs) == AXES and min(programs) > 0
-
-
-def _trip_counts(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    words = text.split(",")
-    if not all(COUNT.fullmatch(word.strip()) for word in words):
-        raise InputError(
-            f"positive numbers with commas between (got {short(text)})", path="--iterations"
-        )
-    return tuple(int(word) for word in words)

@@ -12,9 +12,8 @@ from twill.base.console import say_written
 from twill.base.errors import InputError, short
 from twill.base.files import write_whole
 from twill.base.tables import Column, Table
-from twill.cli.command import command
+from twill.cli.command import Output, command, print_json, tell
 from twill.cli.options import Json, LoopName
-from twill.cli.output import Output, print_json, tell
 
 app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
 
@@ -42,28 +41,27 @@ def show(
     machine: Annotated[
         str | None,
         Option(
-            "--machine", "-m", help="A packaged name or a file; a packaged loop's own without it."
+            "--machine",
+            "-m",
+            help="A packaged name or a file; by default that of a packaged loop, or a packaged one "
+            "of the architecture that the loop was compiled for.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what a loop's operations cost and what limits it; status 2 if a cost is unknown."""
-    from twill.frontends import load_loop, packaged_loops
+    from twill.artifacts.machine import Machine
+    from twill.bounds.analysis import analyse
+    from twill.frontends import load_loop, machine_of, packaged_loops
+    from twill.show.costs import costs_data, print_costs
 
     if machine is None and loop in packaged_loops():
         machine = packaged_loops()[loop].machine
     found = load_loop(loop)
-    if machine is None:
-        from twill.show.inputs import print_structure, structure_data
-
-        structure, show = partial(structure_data, found), partial(print_structure, found)
-        tell("loop-structure", structure, show, as_json=as_json)
-        return
-    from twill.artifacts.machine import Machine
-    from twill.bounds.analysis import analyse
-    from twill.show.costs import costs_data, print_costs
-
-    costs = analyse(found, Machine.named(machine))
+    on = machine_of(found) if machine is None else Machine.named(machine)
+    if on is None:
+        raise InputError("this loop needs a machine: name one with --machine", file=loop)
+    costs = analyse(found, on)
     tell("loop-costs", partial(costs_data, costs), partial(print_costs, costs), as_json=as_json)
     if costs.refusal is not None:
         raise costs.refusal
@@ -187,13 +185,7 @@ def dump(
 
 
 def parse_settings(settings: list[str]) -> dict[str, str]:
-    """Split ``NAME=VALUE`` texts.
-
-    Raises
-    ------
-    InputError
-        If one has no name or no ``=``, or a name comes twice.
-    """
+    """Split ``NAME=VALUE`` texts."""
     found: dict[str, str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

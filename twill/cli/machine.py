@@ -13,9 +13,8 @@ from twill.base.console import progress, say
 from twill.base.errors import InputError
 from twill.base.formats import plural
 from twill.base.tables import Column, Table
-from twill.cli.command import command
+from twill.cli.command import command, print_json, tell
 from twill.cli.options import Json, MachineName
-from twill.cli.output import print_json, tell
 
 if TYPE_CHECKING:
     from twill.studies.audit import Finding, Subject
@@ -42,7 +41,7 @@ def list_(as_json: Json = False) -> None:
 @app.command()
 @command
 def show(machine: MachineName, as_json: Json = False) -> None:
-    """Draw a machine's SM and list its units, memories, warps and costs of signals."""
+    """List the units, memories, warps and signal costs of a machine's SM."""
     from twill.artifacts.machine import Machine
     from twill.show.inputs import machine_data, print_machine
 

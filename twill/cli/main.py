@@ -9,12 +9,10 @@ from typer import Option
 
 from twill.base.console import run_app, say
 from twill.cli import (
-    doctor,
     judge,
     kernel,
     loop,
     machine,
-    migrate,
     polish,
     run,
     schedule,
@@ -22,16 +20,15 @@ from twill.cli import (
     studies,
     sweep,
     tune,
+    upkeep,
 )
-from twill.cli.retired import SimulatorTree, Tree
+from twill.cli.retired import Tree
 
 
-def _tree(
-    name: str, about: str, kind: type[Tree] = Tree, *, completion: bool = False
-) -> typer.Typer:
+def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
     return typer.Typer(
         name=name,
-        cls=kind,
+        cls=Tree,
         no_args_is_help=True,
         add_completion=completion,
         pretty_exceptions_enable=False,
@@ -39,9 +36,7 @@ def _tree(
     )
 
 
-simulator = _tree(
-    "python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.", SimulatorTree
-)
+simulator = _tree("python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.")
 for command in (run.run, studies.compare, sweep.sweep):
     simulator.command()(command)
 
@@ -53,8 +48,8 @@ app = _tree(
 for command in (
     *(schedule.schedule, polish.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
-    *(studies.explore, studies.reproduce, tune.tune, machine.calibrate, migrate.migrate),
-    doctor.doctor,
+    *(studies.explore, studies.reproduce, tune.tune, machine.calibrate, upkeep.migrate),
+    upkeep.doctor,
 ):
     app.command()(command)
 trees = {"loop": loop.app, "machine": machine.app, "sim": simulator}

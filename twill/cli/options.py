@@ -1,14 +1,15 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what their texts are read as."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from twill.cli.values import loaded_clock
+from twill.base.errors import InputError, short
 
 if TYPE_CHECKING:
     from twill.sim.engine import Conditions
@@ -105,17 +106,76 @@ class RunOptions:
     ] = None
     clock: LoadedClock = None
 
-    def conditions(self) -> Conditions:
-        """Return them as the simulator takes them."""
+    def conditions(self, **more: Any) -> Conditions:
+        """Return them, and those of the SM, as the simulator takes them."""
         from twill.sim.engine import Conditions
 
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        given["clock"] = loaded_clock(self.clock)
+        given = {**asdict(self), **more, "clock": loaded_clock(self.clock)}
         return Conditions.of(**{name: v for name, v in given.items() if v is not None})
 
 
 def processes(jobs: int | None) -> int:
-    """Return how many simulate: as many as asked for, or as there are cores, few at most."""
+    """Return how many processes simulate: as many as asked for, or the cores, at most four."""
     from twill.base.executors import cores
 
     return jobs or min(USUAL_JOBS, cores())
+
+
+MOST_DIGITS = 18  # of whole numbers; Python refuses to read those of thousands
+
+
+def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[str, str]]:
+    """Split the values of a repeatable option in two."""
+    found = []
+    for text in texts or ():
+        first, _, second = text.partition(between)
+        if not first.strip() or not second.strip():
+            raise InputError(f"two parts with {between!r} between (got {short(text)})", path=option)
+        found.append((first.strip(), second.strip()))
+    return found
+
+
+def number(text: str, option: str, *, least: int = 0) -> int:
+    """Return a whole number that was given as text."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > MOST_DIGITS:
+        raise InputError(f"a whole number (got {short(text)})", path=option)
+    if int(text) < least:
+        raise InputError(f"at least {least} (got {short(text)})", path=option)
+    return int(text)
+
+
+def loaded_clock(text: str | None) -> float | str | None:
+    """Return a clock in MHz, or that it is the capped one."""
+    if text is None or text == "capped":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"MHz, or capped (got {short(text)})", path="--clock") from None
+
+
+def sizes(texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Return rows, columns and depth of matrix products."""
+    from twill.studies.tune.candidates import parse_tile
+
+    found = tuple(parse_tile(text, "--size") for text in texts)
+    if any(len(size) != 3 for size in found):
+        raise InputError("rows, columns and depth, as 8192x8192x8192", path="--size")
+    return found
+
+
+def numbers(text: str, option: str, *, least: int = 0) -> list[int]:
+    """Split ``10,20,50``."""
+    return [number(part.strip(), option, least=least) for part in text.split(",")]
+
+
+def conditions_of(texts: Sequence[str] | None) -> tuple[Conditions, ...]:
+    """Return the conditions under which programs are simulated."""
+    from twill.polish import DEFAULT_CONDITIONS
+    from twill.sim.engine import Conditions
+
+    parts = [text.partition(":") for text in texts or ()]
+    given = [
+        Conditions.of(warp_scheduler=warps, latency=latency or None) for warps, _, latency in parts
+    ]
+    return tuple(dict.fromkeys(given)) or DEFAULT_CONDITIONS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,8 +13,7 @@ from twill.base.console import progress, say
 from twill.base.errors import InputError, RefusedError
 from twill.base.files import STANDARD_OUTPUT, check_target, write_whole
 from twill.cli.command import command
-from twill.cli.options import Json, RunOptions
-from twill.cli.values import sizes
+from twill.cli.options import Json, RunOptions, sizes
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SmOptions(RunOptions):
-    """The same, and how the SM works."""
+class SmOptions:
+    """How the SM works."""
 
     warp_scheduler: Annotated[
         str,
@@ -116,7 +115,7 @@ class KernelOptions(BlockOptions):
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What is looked at beside the time that a run takes."""
+    """Checks of a run, in addition to its time."""
 
     checks: Annotated[
         bool,
@@ -188,7 +187,7 @@ class PictureOptions:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a run is told of, and judged."""
+    """How a run is printed and judged."""
 
     advice: Annotated[
         bool, Option("--advice", help="Try changes of the schedule and tell their gain.")
@@ -230,7 +229,8 @@ def run(
     schedule_file: Annotated[
         str, Argument(metavar="SCHEDULE", help="schedule.json or the name of a packaged schedule.")
     ],
-    how: SmOptions,
+    how: RunOptions,
+    sm: SmOptions,
     kernel: KernelOptions,
     look: CheckOptions,
     pictures: PictureOptions,
@@ -250,7 +250,7 @@ def run(
     from twill.sim.execute import simulate
 
     schedule = load_schedule(schedule_file, waits=waits)
-    conditions, recording = how.conditions(), pictures.recording()
+    conditions, recording = how.conditions(**asdict(sm)), pictures.recording()
     with progress(f"simulating {schedule_file}") as report:
         result = simulate(schedule, conditions, recording)
         if verdict.advice:

@@ -13,12 +13,19 @@ from typer import Option
 from twill.base.console import Report, note, progress, silent, warn
 from twill.base.deadline import Deadline
 from twill.base.files import check_target
-from twill.cli.command import command
-from twill.cli.kept import Kept
-from twill.cli.options import PROGRAMS, ConditionTexts, EffortName, LoopName, Workers, processes
-from twill.cli.output import Output, refusals
-from twill.cli.polish import Polishing, polished
-from twill.cli.values import conditions_of, number, pairs
+from twill.cli.command import Output, command, refusals
+from twill.cli.options import (
+    PROGRAMS,
+    ConditionTexts,
+    EffortName,
+    LoopName,
+    Workers,
+    conditions_of,
+    number,
+    pairs,
+    processes,
+)
+from twill.cli.polish import Kept, Polishing, polished
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -41,7 +48,7 @@ ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
 
 @dataclass(frozen=True)
 class Question:
-    """What a schedule is asked for, beside loop and machine."""
+    """The question to the search, without loop and machine."""
 
     time: Annotated[
         TimeMode, Option(help="Unit of time: clock cycles, or the paper's normalized costs.")
@@ -60,7 +67,6 @@ class Question:
             "it is written."
         ),
     ] = SearchName.complete
-    budget: Annotated[int, Option(min=1, help="Normalized time: bound on the sum of costs.")] = 300
     most_stages: Annotated[int | None, Option(min=1, help="Bound on the number of stages.")] = None
     limit: Annotated[
         list[str] | None,
@@ -111,7 +117,6 @@ class Question:
             time=self.time.value,
             engine=self.engine.value,
             search=self.search.value,
-            budget=self.budget,
             limits={n: number(value, "limit") for n, value in pairs(self.limit, "=", "limit")},
             pins=dict(pairs(self.pin, "=", "pin")),
             orders=pairs(self.order, ",", "order"),
@@ -122,7 +127,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Effort:
-    """What does not change an answer, but whether there is one in time, and what is said if not."""
+    """Limits of the search, which change no answer, and suggestions without one."""
 
     timeout: Annotated[
         float | None,
@@ -187,8 +192,8 @@ class Dynamic:
     model: Annotated[
         ModelName | None,
         Option(
-            help="What is best: what the simulated SM executes fastest, or what the paper's static "
-            "model proves. Simulated, unless an option is given that only the latter has.",
+            help="Best is the fastest program on the simulated SM, or the one that the paper's "
+            "static model proves. Simulated, unless an option is given that only the latter has.",
             show_default=False,
         ),
     ] = None
@@ -205,13 +210,7 @@ class Dynamic:
         return self.effort or EffortName.normal
 
     def simulations(self, question: Question, loop: Loop) -> int | None:
-        """Return how many programs are simulated, None if the static model has the last word.
-
-        Raises
-        ------
-        InputError
-            If it is asked for both.
-        """
+        """Return how many programs are simulated, None if the static model has the last word."""
         from twill.base.errors import InputError
         from twill.polish import programs_of
 
@@ -268,7 +267,7 @@ def schedule(
 
 
 class _Finding:
-    """What was found so far, and what ended that early."""
+    """The schedules found so far, and the interruption that ended the search."""
 
     def __init__(self, effort: Effort, report: Report, kept: Kept) -> None:
         self._effort, self._report, self._kept = effort, report, kept
@@ -299,13 +298,7 @@ class _Finding:
         self.better, self.stopped = polished(given, how, self._report, self._kept)
 
     def interrupted(self, stopped: KeyboardInterrupt) -> None:
-        """Take what was found until Ctrl-C.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If nothing was.
-        """
+        """Take what was found until Ctrl-C."""
         from twill.search.scheduler import Interrupted
 
         if isinstance(stopped, Interrupted):
@@ -319,8 +312,7 @@ class _Finding:
 
 def _tell(solved: Solved, polished: Polished | None, output: Output) -> None:
     """Write and print a schedule, or the program that was made of it."""
-    from twill.show.polished import polished_data, print_answer
-    from twill.show.schedule import print_schedule, schedule_data
+    from twill.show.schedule import polished_data, print_answer, print_schedule, schedule_data
 
     static = solved.schedule
 

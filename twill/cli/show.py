@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
@@ -14,17 +13,15 @@ from typer import Argument, Option
 
 from twill.base.console import WIDTH, progress, say, say_written
 from twill.base.errors import InputError
-from twill.base.files import STANDARD_OUTPUT, read_bytes, write_whole
-from twill.cli.command import command
+from twill.base.files import read_bytes, write_whole
+from twill.cli.command import Output, command, json_text, print_json, tell
 from twill.cli.options import Json, ScheduleName
-from twill.cli.output import Output, json_text, print_json, tell
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
 
-Form = StrEnum("Form", ["table", "code", "json", "ir", "graph", "timeline", "rrt", "roles", "why"])
-TEXTS = (Form.code, Form.json, Form.ir)
-TABLES = (Form.table, Form.why)
+Form = StrEnum("Form", ["table", "code", "json", "ir", "timeline", "roles", "why"])
+TABLES = (Form.table, Form.roles, Form.why)
 COUNTED = (Form.code, Form.json)
 
 
@@ -35,10 +32,10 @@ def show(
         Form,
         Option(
             "--as",
-            help="table: operations, and an interval as letters. code: pseudo-code of each group. "
-            "json: the same as data. ir: MLIR that reads back. graph: dependences. timeline: "
-            "placed iterations. rrt: modular reservation table. roles: who does what. why: what "
-            "holds each operation where it is.",
+            help="`table`: operations, and an interval as letters. `code`: pseudo-code of each "
+            "group. `json`: the same as data. `ir`: MLIR that reads back. `timeline`: a picture of "
+            "placed iterations. `roles`: work and signals of each group. `why`: constraints that "
+            "hold each operation in its place.",
         ),
     ] = Form.table,
     output: Annotated[
@@ -46,8 +43,8 @@ def show(
         Option(
             "--output",
             "-o",
-            help="Write it here. Pictures end in .svg, .png or .html; a graph in .dot too, roles "
-            "in .txt too; - is stdout, where pictures are SVG.",
+            help="File to write; a timeline ends in .svg or .png. - is stdout, where a timeline is "
+            "SVG.",
         ),
     ] = None,
     iterations: Annotated[
@@ -61,16 +58,18 @@ def show(
     if iterations is not None and form not in COUNTED:
         raise InputError("only of use with --as code or --as json", path="--iterations")
     schedule = load_schedule(schedule_file)
-    if form in TEXTS:
-        _write(_text(schedule, form, iterations), output)
-    elif form in TABLES or (form is Form.roles and output is None):
+    if form in TABLES:
         if output is not None:
             raise InputError("a table goes to the terminal; choose another --as", path="--output")
         _print(schedule, form, as_json)
+    elif form is not Form.timeline:
+        _write(_text(schedule, form, iterations), output)
     elif output is None:
-        raise InputError(f"--as {form.value} makes a file; name it with -o", path="--output")
+        raise InputError("--as timeline makes a file; name it with -o", path="--output")
     else:
-        _drawer(form)(schedule, output)
+        from twill.show.gantt import draw_timeline
+
+        draw_timeline(schedule, output)
         say_written(output)
 
 
@@ -115,17 +114,6 @@ def _print(schedule: Schedule, form: Form, as_json: bool) -> None:
         print_json("schedule-table", views.interval_data(schedule))
     else:
         views.print_interval(schedule)
-
-
-def _drawer(form: Form) -> Callable[[Schedule, str], None]:
-    from twill.show import gantt, graph, roles
-
-    return {
-        Form.graph: graph.draw_graph,
-        Form.timeline: gantt.draw_timeline,
-        Form.rrt: gantt.draw_reservations,
-        Form.roles: roles.draw_roles,
-    }[form]
 
 
 @command
@@ -181,32 +169,14 @@ def diff(
         str, Argument(help="schedule.json, IR (.mlir) or the name of a packaged schedule.")
     ],
     second: Annotated[str, Argument(help="Another one.")],
-    output: Annotated[
-        str | None,
-        Option(
-            "--output",
-            "-o",
-            help="Draw both, with what was moved: .svg, .png or .html; - is SVG on stdout.",
-        ),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say what differs between two schedules; exit status 1 if anything does."""
     from twill.frontends.schedules import load_schedule
     from twill.show.differences import Comparison, differences_data, print_differences
 
-    schedules = load_schedule(first), load_schedule(second)
-    found = Comparison(*schedules)
-    if output is not None:
-        from twill.show.gantt import draw_differences
-
-        draw_differences(found, output)
-    if output == STANDARD_OUTPUT:
-        pass
-    elif as_json:
-        print_json("schedule-differences", differences_data(found))
-    else:
-        print_differences(found)
-        say_written(output)
+    found = Comparison(load_schedule(first), load_schedule(second))
+    data, show = partial(differences_data, found), partial(print_differences, found)
+    tell("schedule-differences", data, show, as_json=as_json)
     if not found.equal:
         raise typer.Exit(1)

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from twill.base.console import progress, say, say_written
 from twill.base.errors import InputError, short
 from twill.base.files import STANDARD_OUTPUT, make_folder, write_whole
-from twill.cli.command import command
+from twill.cli.command import command, print_json
 from twill.cli.options import (
     PROGRAMS,
     EffortName,
@@ -23,7 +23,6 @@ from twill.cli.options import (
     RunOptions,
     SolverSeconds,
 )
-from twill.cli.output import print_json
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def explore(
         list[str],
         Argument(
             metavar="SCHEDULE|RESULTS...",
-            help="Schedules, which are shown beside each other, or folders that `sweep -o` or "
+            help="Schedules, which are shown side by side, or folders that `sweep -o` or "
             "`compare -o` wrote.",
         ),
     ],

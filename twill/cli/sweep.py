@@ -15,10 +15,8 @@ from typer import Argument, Option
 from twill.base.console import WIDTH, counted, say, say_written
 from twill.base.errors import InputError, RefusedError, short
 from twill.base.files import inside, make_folder, write_whole
-from twill.cli.command import command
-from twill.cli.options import Clock, Jobs, Json, Machines, ResultsFolder, SolverSeconds
-from twill.cli.output import print_json
-from twill.cli.values import pairs
+from twill.cli.command import command, print_json
+from twill.cli.options import Clock, Jobs, Json, Machines, ResultsFolder, SolverSeconds, pairs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -61,14 +59,16 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Common:
-    """What is the same for all points; what is not given is as the sweep's file says."""
+    """Settings that are the same for all points; the sweep's file has those that are not given."""
 
     machine: Machines = None
     variant: Annotated[
         list[str] | None,
         Option(help="sequential, multi-warp, swp, triton or joint; may be repeated."),
     ] = None
-    resolve: Annotated[bool | None, Option("--resolve", help="Schedule anew at each point.")] = None
+    resolve: Annotated[bool | None, Option("--resolve", help="Schedule again at each point.")] = (
+        None
+    )
     iterations: Annotated[int | None, Option(min=1, help="Trip count; 64.")] = None
     seed: Annotated[int | None, Option(min=0, help="Seed of latencies; 0.")] = None
     tolerance: Annotated[
@@ -95,7 +95,7 @@ class Common:
 
 @dataclass(frozen=True)
 class Workers:
-    """Who runs the points."""
+    """Processes that run the points."""
 
     jobs: Jobs = 1
     cluster: Annotated[
@@ -125,9 +125,6 @@ def sweep(
     parameters: Parameters,
     common: Common,
     workers: Workers,
-    parquet: Annotated[
-        bool, Option("--parquet", help="Write Parquet too (needs the extra `parquet`).")
-    ] = False,
     output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -138,19 +135,15 @@ def sweep(
     """
     from twill.studies.sweep import run_sweep
     from twill.studies.sweep.answers import answers
-    from twill.studies.sweep.table import check_parquet, points_table
+    from twill.studies.sweep.table import points_table
 
-    if parquet:
-        check_parquet()
-        if output is None:
-            raise InputError("needs a folder: add -o FOLDER", path="--parquet")
     asked = common.sweep(items, parameters.axes())
     make_folder(output)
     folder = None if output is None else Path(output)
     with counted("sweep", "points") as counter, workers.executor() as executor:
         found = run_sweep(asked, folder, executor, counter)
     told = answers(asked, found)
-    written = [] if folder is None else _write(asked, found, told, folder, parquet=parquet)
+    written = [] if folder is None else _write(asked, found, told, folder)
     if as_json:
         rows = json.loads(found.to_json(orient="records"))
         data = {"sweep": _plain(asked), "answers": [*map(asdict, told)], "rows": rows}
@@ -168,17 +161,15 @@ def _plain(asked: Sweep) -> dict[str, Any]:
     return asked.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _write(
-    asked: Sweep, found: pd.DataFrame, told: list[Answer], folder: Path, *, parquet: bool
-) -> list[Path]:
-    from twill.studies.sweep.table import plot_sweep, write_tables
+def _write(asked: Sweep, found: pd.DataFrame, told: list[Answer], folder: Path) -> list[Path]:
+    from twill.studies.sweep.table import csv_text, plot_sweep
 
-    files = write_tables(found, folder, parquet=parquet)
     texts = {
+        "results.csv": csv_text(found),
         "answers.txt": "".join(f"{answer.words}\n" for answer in told),
         "throughput.svg": plot_sweep(asked, found),
         "interval.svg": plot_sweep(asked, found, interval=True),
     }
     for name, text in texts.items():
         write_whole(inside(folder, name), text)
-    return [*files, *(folder / name for name in texts)]
+    return [folder / name for name in texts]

@@ -15,10 +15,19 @@ from twill.base.errors import InputError, RefusedError
 from twill.base.files import check_target, write_whole
 from twill.cli.command import command
 from twill.cli.loop import parse_settings
-from twill.cli.options import PROGRAMS, EffortName, Json, LoadedClock, ResultsFolder, SolverSeconds
+from twill.cli.options import (
+    PROGRAMS,
+    EffortName,
+    Json,
+    LoadedClock,
+    ResultsFolder,
+    SolverSeconds,
+    loaded_clock,
+    numbers,
+    sizes,
+)
 from twill.cli.run import BlockOptions
 from twill.cli.sweep import Workers
-from twill.cli.values import loaded_clock, numbers, sizes
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -31,7 +40,7 @@ AT_A_TIME = 16  # candidates that a cluster is given at once
 
 @dataclass(frozen=True)
 class ChoiceOptions:
-    """What there is to choose from."""
+    """Choices of tiles, sub-tiles, constants and warps."""
 
     tile: Annotated[
         list[str] | None,
@@ -119,7 +128,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Results:
-    """What is made of the answer."""
+    """Files for the answer."""
 
     output: ResultsFolder = None
     emit: Annotated[
@@ -157,7 +166,7 @@ def tune(
     For example: twill tune gemm_hopper -m hopper_h100 --tile 128x128x64,128x256x64 -j 2
     """
     from twill.studies import tune as study
-    from twill.studies.tune.table import tuned_table
+    from twill.studies.tune.search import tuned_table
 
     check_target(results.emit)
     question = _question(subject, machine, problem, search, emits=results.emit is not None)
@@ -210,7 +219,7 @@ def _question(
 def _emit(found: Tuned, schedules: Mapping[int, Schedule], file: str, *, as_json: bool) -> None:
     """Write the first of the ranking, which is of those that can be a kernel."""
     from twill.emit import emitted
-    from twill.studies.tune.table import candidate_text
+    from twill.studies.tune.search import candidate_text
 
     row = found.rows[0]
     write_whole(file, emitted(schedules[row.point]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from twill.explain.explanation import Explanation, Part, Role, explain
-from twill.explain.reproof import Reproof, reprove
+from twill.explain.proofs import Explanation, Part, Reproof, Role, explain, reprove
 
 __all__ = ["Explanation", "Part", "Reproof", "Role", "explain", "reprove"]

@@ -1,4 +1,4 @@
-"""What would bring the interval down: changed problems, each solved for its least interval."""
+"""Levers that reduce the interval: changed problems, each solved for its least interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.errors import RefusedError
 from twill.engines import EngineFactory
-from twill.explain.explanation import SECONDS, busiest_units, problem_of
+from twill.explain.proofs import SECONDS, busiest_units, problem_of
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups
@@ -21,12 +21,12 @@ from twill.search.search import least_interval
 
 @dataclass(frozen=True)
 class Lever:
-    """One changed problem.
+    """A changed problem.
 
     Attributes
     ----------
     name : str
-        What was changed.
+        The change in words.
     interval_cycles : float or None
         Its least interval, or one that was found; None if none was in time.
     proved : bool
@@ -52,7 +52,7 @@ def levers(
     Raises
     ------
     InputError
-        If nobody solved the schedule.
+        If the schedule was not solved.
     """
     found = []
     most = schedule.proof.bound.most_stages if schedule.proof else None
@@ -127,7 +127,7 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
 
     Steps on the unit take half their cycles, rounded up, and latencies are shorter by what is
     saved. The instructions stay: what was half the issue slots is all of them then. For the issue
-    unit itself it is the instructions that are halved. Normalized costs are chosen anew.
+    unit itself it is the instructions that are halved. Normalized costs are chosen again.
     """
     machine = problem.machine
     faster = with_unit_halved(problem.loop, machine, unit)

@@ -26,7 +26,7 @@ MANY = 4  # times as much memory is as good as no limit
 
 @dataclass(frozen=True)
 class ProgramExplanation:
-    """What sets the pace of a program, and what no program is below.
+    """The pace of a program, with its cause, and the bounds of all programs.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class ProgramLever:
     Attributes
     ----------
     name : str
-        What was changed.
+        The change in words.
     interval_cycles : float or None
         Of the fastest program; None if none was found that runs.
     bound_cycles : float
-        What no program is below with the change.
+        The bound of all programs with the change.
     gain : float or None
         Further iterations in the same time, as a part: 0.5 is half as many again.
     """
@@ -92,8 +92,8 @@ def program_levers(
 ) -> Iterator[ProgramLever]:
     """Look for faster programs with one thing changed, from a schedule on.
 
-    What is found is no least: with more `simulations` there may be more to gain. Where the program
-    is at the bound that a change leaves as it is, nothing is looked for.
+    The intervals found are no least ones: with more `simulations` there may be more to gain. Where
+    the program is at the bound that a change leaves as it is, nothing is looked for.
     """
     for name, change in _changes(found.arguments):
         report(name)

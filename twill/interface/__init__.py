@@ -1,9 +1,18 @@
-"""What is called from Python: loops, machines and schedules by name, by path or as they are."""
+"""The interface in Python: loops, machines and schedules by name, by path or as they are."""
 
 from __future__ import annotations
 
-from twill.interface.schedules import annotate, compare, emit, explain, run, verify
-from twill.interface.solving import polish, schedule, subtile
+from twill.interface.functions import (
+    annotate,
+    compare,
+    emit,
+    explain,
+    polish,
+    run,
+    schedule,
+    subtile,
+    verify,
+)
 
 __all__ = [
     "annotate",

@@ -8,15 +8,15 @@ from typing import Literal
 from pydantic import Field
 
 from twill.artifacts.base import Part
-from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
+from twill.artifacts.loop import Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
 from twill.compiled.findings import Compiled
 from twill.compiled.operations import Calibration
 from twill.schemas.models import document, many, named, part
 from twill.studies.audit import Finding
-from twill.studies.gpu import Measured
 from twill.studies.installation import Installed
+from twill.studies.kernels import Measured
 from twill.studies.reproduce.claims import Claim
 from twill.studies.sweep.answers import Answer
 
@@ -118,19 +118,8 @@ _PRODUCT = part(
 _LOOPS = (
     document("loop-list", "twill loop list", loops=many(_LOOP)),
     document(
-        "loop-structure",
-        "twill loop show",
-        loop=str,
-        machine=None,
-        operations=many(_OPERATION),
-        dependences=many(Dependence),
-        recurrences=many(STRINGS),
-        invariants=many(_INVARIANT),
-        folded=COUNTS,
-    ),
-    document(
         "loop-costs",
-        "twill loop show --machine",
+        "twill loop show",
         loop=str,
         machine=str,
         machine_hash=str,

@@ -6,20 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from twill.artifacts.loop import Operation
+from twill.artifacts.loop import Invariant, Operation, Tile
 from twill.base.console import say
 from twill.base.formats import count, megahertz, plural, teraflops
 from twill.base.tables import Column, Table
 from twill.bounds.analysis import Analysis, Recurrence, product_flops
 from twill.problem.costs import StaticCost
-from twill.show.inputs import (
-    folded_kinds,
-    invariant_text,
-    invariants_data,
-    kinds_line,
-    operation_data,
-    result_registers,
-)
+from twill.show.inputs import folded_kinds, kinds_line
 
 MARKS = {
     "a": "asynchronous",
@@ -44,7 +37,11 @@ def print_costs(analysis: Analysis) -> None:
         _print_waits(analysis)
     for invariant in analysis.loop.invariants:
         users = f", read by {', '.join(invariant.used_by)}" if invariant.used_by else ""
-        say(f"{invariant_text(analysis.loop, invariant, analysis.machine)}{users}")
+        tile = invariant.tile
+        where = "" if tile.memory == "none" else f" in {tile.memory}"
+        shape = f"{'x'.join(map(str, tile.shape)) or 'scalar'} {tile.dtype}"
+        taken = _occupied(analysis, invariant)
+        say(f"invariant {invariant.name}: {shape}{where}, {taken}{users}")
     for name, entry in occupied(analysis).items():
         say(f"invariants take {entry['used']} of {entry['capacity']} {entry['unit']} of {name}")
     if analysis.loop.folded:
@@ -76,7 +73,7 @@ def _row(analysis: Analysis, operation: Operation, units: list[str]) -> list[obj
     stored = result.memory if result and result.memory in ("smem", "tmem") else ""
     loads = [_load(analysis, cost, unit) for unit in units]
     times = ["?"] * 3 if cost is None else [cost.occupancy, cost.issue, cost.latency]
-    registers = result_registers(operation, analysis.machine) or ""
+    registers = _registers(analysis, operation) or ""
     taken: list[object] = [registers, result.bytes if result else "", stored]
     return [operation.name, operation.kind, *loads, *times, *taken, _marks(analysis, operation)]
 
@@ -205,7 +202,10 @@ def costs_data(analysis: Analysis) -> dict[str, Any]:
         "lower_bound": found and found.interval,
         "recurrences": [_recurrence_data(r) for r in analysis.recurrences],
         "flops": product_flops(analysis.loop),
-        "invariants": invariants_data(analysis.loop, analysis.machine),
+        "invariants": [
+            {**_plain(invariant), "occupies": _occupied(analysis, invariant)}
+            for invariant in analysis.loop.invariants
+        ],
         "occupied": occupied(analysis),
         "folded": folded_kinds(analysis.loop),
     }
@@ -272,11 +272,45 @@ def occupied(analysis: Analysis) -> dict[str, dict[str, Any]]:
     return found
 
 
+def _occupied(analysis: Analysis, invariant: Invariant) -> str:
+    """Return what an invariant occupies, with its unit."""
+    tile, machine = invariant.tile, analysis.machine
+    if tile.memory == "tmem" and machine.memories.tmem is not None:
+        return f"{machine.memories.tmem.slot_size(tile)} columns"
+    if tile.memory == "registers" and invariant.used_by:
+        widest = max(analysis.loop.operation(name).warps for name in invariant.used_by)
+        return f"{tile.registers_each(machine.threads(widest))} registers per thread"
+    return f"{tile.bytes} bytes"
+
+
+def _registers(analysis: Analysis, operation: Operation) -> int:
+    """Return the registers per thread of an operation's result, 0 if it is elsewhere."""
+    result = operation.result
+    if result is None or result.memory != "registers":
+        return 0
+    return result.registers_each(analysis.machine.threads(operation.warps))
+
+
+def _plain(part: Invariant | Tile) -> dict[str, Any]:
+    return part.model_dump(mode="json", exclude_none=True)
+
+
 def _operation_data(analysis: Analysis, operation: Operation) -> dict[str, Any]:
-    cost = analysis.costs.get(operation.name)
-    data = operation_data(operation, analysis.machine)
+    cost, result = analysis.costs.get(operation.name), operation.result
+    data: dict[str, Any] = {
+        "name": operation.name,
+        "kind": operation.kind,
+        "warps": operation.warps,
+        "location": operation.location,
+        "operands": [_plain(tile) for tile in operation.operands],
+        "result": None if result is None else _plain(result),
+        "registers_per_thread": _registers(analysis, operation),
+        "bytes": 0 if result is None else result.bytes,
+        "cost": None,
+        "recurrence": None,
+    }
     if cost is None:
-        return data | {"cost": None, "recurrence": None}
+        return data
     numbers = ("occupancy", "issue", "latency", "transfer", "working_set", "asynchronous")
     return data | {
         "cost": {

@@ -41,7 +41,7 @@ Entry = tuple[str, ...]  # what is compared, and how it is in each schedule
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that differs: how it is in each schedule, ``-`` where it is not at all."""
+    """A difference: a fact in each schedule, ``-`` where it is absent."""
 
     topic: str
     what: str
@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What makes two schedules run differently; names, descriptions and proofs do not count.
+    """Differences in how two schedules run; names, descriptions and proofs do not count.
 
     Groups that match are called as in the first.
     """
@@ -149,7 +149,7 @@ class Comparison:
     def moved(self) -> frozenset[str]:
         """Operations on another group, or elsewhere in the interval than those that are `turned`.
 
-        Where intervals differ, or nobody solved one, those in another stage.
+        Where intervals differ, or a schedule was not solved, those in another stage.
         """
         before, after, turned = self.first.assignment, self.second.assignment, self.turned
         ours, theirs = _stages(self.first), _stages(self.second)

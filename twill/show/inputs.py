@@ -1,106 +1,20 @@
-"""What is scheduled and on what: loops without a machine, and machines.
-
-Of a loop its operations, what an extraction took, what sub-tiling made of it; of a machine its SM
-drawn as boxes, then its numbers.
-"""
+"""Inputs as text and as data: loops that were extracted or cut into sub-tiles, and machines."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from twill.artifacts.hardware import EIGHTHS
-from twill.artifacts.loop import Invariant, Loop, Operation, Tile
+from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.base.console import say
 from twill.base.formats import count, megahertz, number, plural
-from twill.base.tables import Column, Table, output
+from twill.base.tables import Column, Table
 from twill.bounds.analysis import components
-from twill.frontends import machine_of
 from twill.frontends.subtiling import Plan
 from twill.frontends.subtiling import Role as Part
 from twill.frontends.subtiling.dimensions import is_product
 from twill.frontends.subtiling.plan import product_shape
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.panel import Panel
-
-WIDEST = 98
-MOST_CONTEXTS = 8
-
-
-def structure_data(loop: Loop) -> dict[str, Any]:
-    """Return what `print_structure` shows as plain data."""
-    machine = machine_of(loop)
-    return {
-        "loop": loop.name,
-        "machine": None,
-        "operations": [operation_data(operation, machine) for operation in loop.operations],
-        "dependences": [d.model_dump(mode="json", exclude_none=True) for d in loop.dependences],
-        "recurrences": recurrent(loop),
-        "invariants": invariants_data(loop, machine),
-        "folded": folded_kinds(loop),
-    }
-
-
-def print_structure(loop: Loop) -> None:
-    """Print operations, shapes and dependences, and that a machine would add costs."""
-    say(f"{loop.name}: {len(loop.operations)} operations, {len(loop.dependences)} dependences")
-    columns = [Column("operation"), Column("kind"), Column("warps", form=count)]
-    rows = []
-    for operation in loop.operations:
-        after, read = _producers(loop, operation.name), map(_short_tile, operation.operands)
-        made = _short_tile(operation.result) if operation.result else ""
-        facts = [operation.name, operation.kind, operation.warps]
-        rows.append([*facts, ", ".join(after), made, ", ".join(read)])
-    Table([*columns, Column("after"), Column("result"), Column("operands")], rows).print()
-    for names in recurrent(loop):
-        say(f"recurrence through {', '.join(names)}")
-    for invariant in loop.invariants:
-        say(invariant_text(loop, invariant, machine_of(loop)))
-    say("no costs without a machine: --machine NAME adds them (twill machine list)")
-
-
-def _producers(loop: Loop, name: str) -> list[str]:
-    """Producers that an operation depends on; [-1] is the one of the iteration before."""
-    into = (d for d in loop.dependences if d.consumer == name)
-    found = (f"{d.producer}[-{d.distance}]" if d.distance else d.producer for d in into)
-    return list(dict.fromkeys(found))
-
-
-def _short_tile(tile: Tile) -> str:
-    return f"{'x'.join(str(size) for size in tile.shape) or 'scalar'} {tile.dtype}"
-
-
-def invariant_text(loop: Loop, invariant: Invariant, machine: Machine | None) -> str:
-    """Return an invariant's shape, element type and memory, and what it occupies, in words."""
-    tile = invariant.tile
-    where = "" if tile.memory == "none" else f" in {tile.memory}"
-    occupied = _occupied(loop, invariant, machine)
-    return f"invariant {invariant.name}: {_short_tile(tile)}{where}, {occupied}"
-
-
-def _occupied(loop: Loop, invariant: Invariant, machine: Machine | None) -> str:
-    """Return what an invariant occupies, with its unit."""
-    tile = invariant.tile
-    if tile.memory == "tmem" and machine is not None and machine.memories.tmem is not None:
-        return f"{machine.memories.tmem.slot_size(tile)} columns"
-    if tile.memory == "registers" and machine is not None and invariant.used_by:
-        widest = max(loop.operation(name).warps for name in invariant.used_by)
-        return f"{tile.registers_each(machine.threads(widest))} registers per thread"
-    return f"{tile.bytes} bytes"
-
-
-def result_registers(operation: Operation, machine: Machine | None) -> int | None:
-    """Return the registers per thread of an operation's result, 0 if it is elsewhere.
-
-    None without a machine: how many threads a warp has is not known.
-    """
-    result = operation.result
-    if result is None or result.memory != "registers":
-        return 0
-    return None if machine is None else result.registers_each(machine.threads(operation.warps))
 
 
 def recurrent(loop: Loop) -> list[list[str]]:
@@ -119,37 +33,6 @@ def folded_kinds(loop: Loop) -> dict[str, int]:
 def kinds_line(kinds: dict[str, int]) -> str:
     """Return counts by kind in one line."""
     return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-
-
-def operation_data(operation: Operation, machine: Machine | None) -> dict[str, Any]:
-    """Return an operation as plain data, what it stores included."""
-    result = operation.result
-    return {
-        "name": operation.name,
-        "kind": operation.kind,
-        "warps": operation.warps,
-        "location": operation.location,
-        "operands": [_tile_data(tile) for tile in operation.operands],
-        "result": None if result is None else _tile_data(result),
-        "registers_per_thread": result_registers(operation, machine),
-        "bytes": 0 if result is None else result.bytes,
-    }
-
-
-def _tile_data(tile: Tile) -> dict[str, Any]:
-    return tile.model_dump(mode="json", exclude_none=True)
-
-
-def invariants_data(loop: Loop, machine: Machine | None) -> list[dict[str, Any]]:
-    """Return the invariants as plain data."""
-    return [
-        invariant.model_dump(mode="json", exclude_none=True)
-        | {"occupies": _occupied(loop, invariant, machine)}
-        for invariant in loop.invariants
-    ]
-
-
-# -- extraction -------------------------------------------------------------------------------
 
 
 def extraction_data(loop: Loop) -> dict[str, Any]:
@@ -261,8 +144,10 @@ def _rules_by_kind(machine: Machine) -> dict[str, int]:
 
 
 def print_machine(machine: Machine) -> None:
-    """Print the picture and the numbers of a machine."""
-    draw(machine)
+    """Print the numbers of a machine."""
+    clock, contexts = f"{megahertz(machine.clock.value)} MHz", machine.contexts.value
+    say(f"{machine.name}: {plural(machine.multiprocessors.value, 'SM')} at {clock}")
+    say(f"an SM has {plural(contexts, 'context')} of {machine.warps.value // contexts} warps")
     users = Counter(unit for rule in machine.rules for unit in {step.unit for step in rule.steps})
     rows = [
         (name, u.capacity, u.scope, "yes" if u.in_order else "", users[name], u.unit)
@@ -300,76 +185,3 @@ def _print_warps(machine: Machine) -> None:
         f"{registers.warps.value} warps together; {registers.limit.value} usable, "
         f"{number(registers.reserve.value)} of them reserved{product}{launch}"
     )
-
-
-def draw(machine: Machine, console: Console | None = None) -> None:
-    """Draw an SM: contexts above, units they share in the middle, memories below."""
-    from rich import box
-    from rich.console import Group
-    from rich.panel import Panel
-
-    console = console or output()
-    clock = f"{megahertz(machine.clock.value)} MHz"
-    title = f"{machine.name}, {plural(machine.multiprocessors.value, 'SM')} at {clock}: one of them"
-    rows = [_contexts(machine), _shared(machine), _memories(machine)]
-    parts = Group(*(_row(panels) for panels in rows if panels))
-    console.print(Panel(parts, title=title, box=box.SQUARE, width=min(WIDEST, console.width)))
-
-
-def _row(cells: list[Panel]) -> RenderableType:
-    from rich.table import Table as Grid
-
-    row = Grid.grid(expand=True)
-    for _ in cells:
-        row.add_column(ratio=1)
-    row.add_row(*cells)
-    return row
-
-
-def _contexts(machine: Machine) -> list[Panel]:
-    contexts, registers = machine.contexts.value, machine.registers
-    lines = [f"{machine.warps.value // contexts} warps"]
-    if registers is not None:
-        lines.append(f"{registers.file.value // contexts} registers")
-    for name, unit in machine.units.items():
-        slots = f" {unit.capacity // EIGHTHS}/cycle" if name == machine.issue_unit else ""
-        lines += [f"{name}{slots}"] if unit.scope == "context" else []
-    if contexts > MOST_CONTEXTS:
-        return [_panel(f"{contexts} contexts, each", lines)]
-    return [_panel(f"context {index}", lines) for index in range(contexts)]
-
-
-def _shared(machine: Machine) -> list[Panel]:
-    return [
-        _panel(name, [_facts(machine, name)])
-        for name, unit in machine.units.items()
-        if unit.scope == "sm" and _memory_of(machine, name) is None
-    ]
-
-
-def _memories(machine: Machine) -> list[Panel]:
-    panels = []
-    for name, memory in machine.memories.by_name.items():
-        ports = (unit for unit in machine.units if _memory_of(machine, unit) == name)
-        facts = (f"{port}: {_facts(machine, port)}" for port in ports)
-        panels.append(_panel(name, [f"{memory.capacity} {memory.unit}", *facts]))
-    return panels
-
-
-def _memory_of(machine: Machine, unit: str) -> str | None:
-    """Return the memory whose port a unit is, by its name: ``smem``, ``tmem_read``."""
-    return next(
-        (m for m in machine.memories.by_name if unit == m or unit.startswith(f"{m}_")), None
-    )
-
-
-def _facts(machine: Machine, name: str) -> str:
-    unit = machine.units[name]
-    return f"capacity {unit.capacity}{', in order' if unit.in_order else ''}"
-
-
-def _panel(title: str, lines: list[str]) -> Panel:
-    from rich import box
-    from rich.panel import Panel
-
-    return Panel("\n".join(lines), title=title, box=box.SQUARE)

@@ -2,7 +2,7 @@
 
 Everything is MLIR in generic form. Each group has a loop whose body is its program: operations in
 the order of ``sched.cluster`` (those of one cluster alternate), with ``sched.stage``,
-``sched.group`` and ``sched.start``; values that live into later rounds are carried by the loop, as
+``sched.group`` and ``sched.start``. Values that live into later rounds are carried by the loop, as
 the paper's Figure 1f does by ``S = Sn``. `twill.frontends.schedules` reads it back.
 """
 

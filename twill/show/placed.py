@@ -1,7 +1,7 @@
 """Where a schedule puts work in time, and what holds each operation where it is.
 
-All of it follows from the starts and the problem's integers; no solver is asked. What nothing holds
-was free, and was put where it makes the schedule short or gives its consumers slack.
+All of it follows from the starts and the problem's integers; no solver is asked. An operation that
+nothing holds was free: the search put it where the schedule is short or its consumers have slack.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _wrapped(bar: Bar, interval: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Position:
-    """What holds one operation.
+    """The constraints that hold one operation in place.
 
     Attributes
     ----------
@@ -173,9 +173,9 @@ class Position:
         By how much dependences alone would let it move, the others staying where they are; None
         if none limits it on that side.
     behind : tuple of str
-        What it follows without a gap: what it waits for, who was on its unit or its warps.
+        Its predecessors without a gap: producers, and operations on its unit or its warps.
     before : tuple of str
-        What follows it without a gap.
+        Its successors without a gap.
     """
 
     operation: str
@@ -193,7 +193,7 @@ def positions(schedule: Schedule) -> list[Position]:
     Raises
     ------
     InputError
-        If nobody solved it.
+        If it was not solved.
     """
     if schedule.initiation_interval is None or len(schedule.start) < len(schedule.loop.operations):
         wrong = "nobody solved it, so that operations have no start"

@@ -1,4 +1,4 @@
-"""What was proved about a schedule, what a proof is about, and what the verifier says of it."""
+"""Proofs and explanations as text and as data, and verdicts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from twill.bounds import ResourceArgument
 from twill.bounds.configurations import ConfigurationBound, is_turn
 from twill.explain import Explanation, Reproof, Role
 from twill.explain.levers import Lever
+from twill.explain.programs import ProgramExplanation, ProgramLever
+from twill.sim.show import print_pace
 from twill.verification import Verdict, Violation, conditions
 
+MET = 0.0005  # part by which an interval that is measured may be above a bound that it meets
+MOST_NAMES = 4
 MOST = 4  # violations of one rule that are told; an order breaks one for every operation
 
 
@@ -188,7 +192,7 @@ def print_levers(levers: list[Lever]) -> None:
 
 
 def print_violations(violations: Sequence[Violation]) -> None:
-    """Print what is broken, the first few of each rule."""
+    """Print broken rules, the first violations of each."""
     by_rule: dict[str, list[Violation]] = defaultdict(list)
     for violation in violations:
         by_rule[violation.rule].append(violation)
@@ -201,7 +205,7 @@ def print_violations(violations: Sequence[Violation]) -> None:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """Print what was checked and what is broken, what only engines have shown, and what nobody."""
+    """Print the rules checked and broken, claims on trust of engines, and unchecked claims."""
     if not verdict.valid:
         print_violations(verdict.violations)
         return
@@ -225,3 +229,51 @@ def print_reproof(reproof: Reproof) -> None:
         "open": f"not refuted again in time by {reproof.solver}",
     }
     paragraph(f"{words[reproof.outcome]}: {reproof.claim.claim}")
+
+
+def program_explanation_data(
+    found: ProgramExplanation, levers: Sequence[ProgramLever] | None
+) -> dict[str, Any]:
+    """Return an explanation as plain data."""
+    critical = found.critical
+    return {
+        "interval_cycles": found.interval_cycles,
+        "critical": critical.model_dump() if critical is not None else None,
+        "bounds": [argument.bound.model_dump() for argument in found.arguments],
+        "levers": None if levers is None else [asdict(lever) for lever in levers],
+    }
+
+
+def print_program_explanation(found: ProgramExplanation) -> None:
+    """Print what sets the pace of a program, and what no program is below."""
+    least = found.arguments[0].bound
+    gap = found.interval_cycles / least.cycles - 1
+    over = "which no program is below" if gap < MET else f"{percent(gap)} over the bound"
+    paragraph(f"{cycles(found.interval_cycles)} cycles an iteration, {over}")
+    say()
+    columns = [Column("bound", "cycles", cycles), Column("reason"), Column("of")]
+    rows = [(a.bound.cycles, a.reason, _of(a.of)) for a in found.arguments]
+    Table(columns, rows).print()
+    if found.critical is not None:
+        print_pace(found.critical)
+
+
+def _of(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def print_program_levers(levers: Sequence[ProgramLever], simulations: int) -> None:
+    """Print what every lever brings."""
+    say(f"what would help, the best of {simulations:,} programs with each")
+    rows = [
+        (
+            lever.name,
+            "-" if lever.interval_cycles is None else lever.interval_cycles,
+            "-" if lever.gain is None else lever.gain,
+            lever.bound_cycles,
+        )
+        for lever in levers
+    ]
+    columns = [Column("lever"), Column("interval", "cycles", cycles), Column("gain", form=percent)]
+    Table([*columns, Column("bound", "cycles", cycles)], rows).print()

@@ -1,4 +1,4 @@
-"""Who does what: each warp group's work, registers, and what it waits for and tells others."""
+"""Roles of warp groups: work, registers, waits and signals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 from twill.artifacts.program import (
@@ -21,8 +20,6 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.console import WIDTH
-from twill.base.figures import PICTURES, check_ending, new_figure, page, save
-from twill.base.files import write_whole
 from twill.base.formats import plural
 from twill.base.names import elided
 from twill.show import looks
@@ -41,10 +38,6 @@ MEANINGS = {
 MOST_KINDS = 4  # kinds of operations that a title names
 NARROWEST = 24
 INDENT = "   "
-# Inches of the picture and of a line in it, and characters that fit into a line.
-PICTURE_WIDTH, LINE, CHARACTERS = 11.0, 0.2, 122
-
-
 Barriers = dict[str, dict[str, None]]  # names of barriers, in order, by group
 
 
@@ -74,10 +67,10 @@ class Signal:
 
 @dataclass(frozen=True)
 class Role:
-    """What a warp group does, in the order of its program.
+    """Work of a warp group, in the order of its program.
 
-    It `awaits` asynchronous operations of its own, `puts` register values into staging for others,
-    and `gets` theirs.
+    The group `awaits` asynchronous operations of its own, `puts` register values into staging for
+    others, and `gets` theirs.
     """
 
     group: Group
@@ -175,9 +168,6 @@ def registers_text(group: Group) -> str:
     return f"{allocated} registers per thread{'' if live is None else f', {live} live at most'}"
 
 
-# -- text, page and picture -------------------------------------------------------------------
-
-
 def roles_text(schedule: Schedule, width: int = WIDTH) -> str:
     """Return the roles as text."""
     styles = looks(schedule)
@@ -189,7 +179,7 @@ def roles_text(schedule: Schedule, width: int = WIDTH) -> str:
 
 
 def entries(role: Role) -> Iterator[tuple[str, str]]:
-    """Yield what is said about a role: a heading and a text."""
+    """Yield the lines of a role: a heading and a text."""
     yield "has", f"{plural(role.group.warps, 'warp')}; {registers_text(role.group)}"
     for stage in sorted({task.stage for task in role.tasks}):
         done = [f"{t.operation} ({t.kind})" for t in role.tasks if t.stage == stage]
@@ -218,62 +208,3 @@ def _lines(role: Role, width: int) -> list[str]:
         for n, line in enumerate(textwrap.wrap(text, room, break_on_hyphens=False) or [""]):
             found.append(f"{INDENT}{heading if n == 0 else '':{column}}{line}".rstrip())
     return found
-
-
-def draw_roles(schedule: Schedule, file: str) -> None:
-    """Write a schedule's roles: a page, a picture or text.
-
-    Raises
-    ------
-    InputError
-        If the ending is another one, or the file cannot be written.
-    """
-    ending = check_ending(file, (*PICTURES, ".txt"))
-    title = f"{schedule.name} on {schedule.machine.name}: roles of the warp groups"
-    if ending == ".txt":
-        write_whole(file, f"{title}\n\n{roles_text(schedule)}")
-    elif ending == ".html":
-        write_whole(file, page(title, "\n".join(_sections(schedule))))
-    else:
-        _draw(schedule, file, title)
-
-
-def _sections(schedule: Schedule) -> Iterator[str]:
-    styles = looks(schedule)
-    for role in roles(schedule):
-        style = styles[role.group.name]
-        rows = "\n".join(
-            f'<tr><th scope="row">{escape(heading)}</th><td>{escape(text)}</td></tr>'
-            for heading, text in entries(role)
-        )
-        yield (
-            f'<section style="border-color: {style.colour}">\n'
-            f"<h2>{style.letter}: {escape(role.group.name)}</h2>\n<p>{escape(role.title)}</p>\n"
-            f"<table>\n{rows}\n</table>\n</section>"
-        )
-
-
-def _draw(schedule: Schedule, file: str, title: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    styles = looks(schedule)
-    blocks = [(role, _lines(role, CHARACTERS)) for role in roles(schedule)]
-    total = sum(len(lines) + 2.2 for _, lines in blocks)
-    with new_figure(PICTURE_WIDTH, LINE * total + 0.5) as figure:
-        axes = figure.subplots()
-        top = 0.0
-        for role, lines in blocks:
-            style, height = styles[role.group.name], len(lines) + 1.6
-            axes.add_patch(Rectangle((0, top), 0.035, height, **style.patch, linewidth=0.6))
-            heading = f"{style.letter}: {role.group.name}, {role.title}"
-            axes.text(0.045, top + 0.6, heading, fontsize=10, va="center", weight="bold")
-            for n, line in enumerate(lines):
-                text = line.removeprefix(INDENT).replace(" ", "\u00a0")
-                place = 0.045, top + 1.7 + n
-                axes.text(*place, text, fontsize=9, va="center", family="DejaVu Sans Mono")
-            top += height + 0.6
-        axes.set_xlim(0, 1)
-        axes.set_ylim(total, -0.2)
-        axes.axis("off")
-        axes.set_title(title, fontsize=11, loc="left")
-        save(figure, file, title)

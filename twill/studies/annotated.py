@@ -48,12 +48,13 @@ class Placed(Part):
     stage : int, optional
         By how many iterations it is late in the pipelined loop.
     stall_cycles : float
-        Cycles of an iteration, of all groups together, for which the first warp of a group waits
-        for its result, or until its buffer is free, in the simulated steady state.
+        Stall cycles of an iteration in the simulated steady state, all groups together: the first
+        warp of a group waits for the result, or until the buffer is free.
     stalls : dict
         The same by the group that waits.
     ttgir : tuple of str
-        What it was read from, in program order; empty where the loop does not know its kernel.
+        TTGIR operations of its source, in program order; empty where the loop does not know its
+        kernel.
     """
 
     operation: str
@@ -80,9 +81,9 @@ class Annotated(Part):
     Attributes
     ----------
     schedule, machine : str
-        What was run where.
+        Names of both.
     interval_cycles : float, optional
-        Of the simulated steady state; absent where there are too few iterations.
+        Of the simulated steady state; absent without one.
     source : str, optional
         The file whose lines are shown.
     missing : str, optional

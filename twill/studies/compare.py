@@ -50,7 +50,7 @@ BARS = 0.86  # of the distance between groups of bars
 
 
 class Variant(Part):
-    """One way to execute the loop, with what it achieved.
+    """A way to execute the loop, with its results.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Variant(Part):
 
 
 class Comparison(Part):
-    """One loop on one machine.
+    """A loop on a machine.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Comparison(Part):
     files : dict
         Where `-o` puts what ran, by variant.
     schedules : dict
-        What ran, by variant; not in the document.
+        The schedules themselves, by variant; not in the document.
     """
 
     loop: str
@@ -160,7 +160,7 @@ class Comparisons(Sealed):
 def document(comparisons: Iterable[Comparison]) -> Comparisons:
     """Return comparisons as the document that ``compare --json`` prints.
 
-    Schedules of one name get files that are told apart.
+    Schedules of one name get files of different names.
     """
     taken: set[str] = set()
     found = []
@@ -290,7 +290,7 @@ def title(one: Comparison) -> str:
 
 
 def table(one: Comparison) -> Table:
-    """Return a row for each variant, with what is to be said of it below."""
+    """Return a row for each variant, with notes below."""
     notes = [f"{v.variant}: {v.note}" for v in one.variants if v.note]
     rows = [[getattr(v, name) for name in COLUMNS] for v in one.variants]
     return Table([*COLUMNS.values()], rows, notes=notes)

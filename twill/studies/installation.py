@@ -1,4 +1,4 @@
-"""What this installation has, what it lacks, and what each part is needed for."""
+"""Parts of this installation: versions, purposes, and missing ones."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Installed:
     required : bool
         Whether nothing is complete without it.
     version : str
-        What is there; of a GPU its name. Empty if it is missing or does not work.
+        The installed version; of a GPU its name. Empty if it is missing or does not work.
     needed_for : str
-        What asks for it.
+        The commands that need it.
     problem : str
         Why it does not work, if it is there and does not.
     remedy : str
@@ -80,7 +80,6 @@ EXTRAS = {
         "triton",
         "dumps of kernels (loop dump, tune FILE.py:KERNEL), emit --check, calibrate --from-cubin",
     ),
-    "pyarrow": ("parquet", "sweeps in Parquet"),
     "distributed": ("cluster", "sweeps and tuning on a Dask cluster (--cluster)"),
 }
 

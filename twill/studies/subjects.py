@@ -1,4 +1,4 @@
-"""What studies run: loops and schedules by name or file, and the ways to execute each."""
+"""Subjects of studies: loops and schedules by name or file, and the ways to execute each."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.studies.modulo_loop import excess, software_pipelined, spilled
-from twill.studies.triton_pipeline import triton_pipelined
+from twill.studies.pipelined import excess, software_pipelined, spilled, triton_pipelined
 
 SCHEDULES = ("twill.schedule", ORDER)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A loop on a machine, with its schedule if somebody made one already."""
+    """A loop on a machine, with its schedule if there is one already."""
 
     # Of the loop as a person gave it, or of the schedule's loop.
     name: str
@@ -172,7 +171,7 @@ EXPERTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to execute a loop."""
+    """A way to execute a loop."""
 
     # One of `VARIANTS`, or the name of a hand-written schedule.
     name: str

@@ -1,4 +1,4 @@
-"""What gives a refused loop a schedule: other warps, sub-tiles, smaller tiles, two of these."""
+"""Changes that give a refused loop a schedule: other warps, sub-tiles, smaller tiles, or two."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Suggestion:
     Attributes
     ----------
     change : str
-        What is changed.
+        The change in words.
     least_cycles : float
         No program of the changed loop takes fewer cycles an iteration.
     commands : tuple of str
-        What to type for its schedule; none where the kernel must be dumped anew.
+        Commands for its schedule; none where the kernel must be dumped again.
     """
 
     change: str
@@ -75,8 +75,8 @@ def suggestions(
     """Return changes that give a refused loop a schedule.
 
     Each is tried for some seconds, by a schedule of one operation after the other: a loop that has
-    only others is not told of. Sub-tiles come as `subtile` prefers them; of a tile each extent is
-    halved. Where no change helps, each of these is tried with other warps.
+    only other schedules is not suggested. Sub-tiles come as `subtile` prefers them; of a tile each
+    extent is halved. Where no change helps, each of these is tried with other warps.
 
     `subject`, `machine_name`: how the commands name loop and machine.
     `wishes`: options that restrict the refused schedule; it is tried without them first.
@@ -110,7 +110,7 @@ def suggested(subject: str, machine_name: str, wishes: Sequence[str] = ()) -> Su
 
 
 def _try(changes: Iterator[_Change], machine: Machine, told: Suggestions, report: Report) -> None:
-    """Take note of the first few changes after which there is a schedule."""
+    """Keep the first changes after which there is a schedule."""
     helped = 0
     for change in islice(changes, MOST_TRIED):
         report(f"trying {change.what}")

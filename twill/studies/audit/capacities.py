@@ -65,7 +65,7 @@ def issue_unit(subject: Subject) -> Iterator[Finding]:
 
 
 def in_order_units(subject: Subject) -> Iterator[Finding]:
-    """What executes in the order of issue is one unit of the SM."""
+    """A unit that executes in the order of issue is one unit of the SM."""
     for name, unit in subject.machine.units.items():
         if unit.in_order and (unit.capacity != 1 or unit.scope != "sm"):
             yield Finding(
@@ -204,7 +204,7 @@ def hop_covers_its_parts(subject: Subject) -> Iterator[Finding]:
 
 
 def memories_hold_their_loops(subject: Subject) -> Iterator[Finding]:
-    """A memory holds, for each packaged loop, the invariants and the largest value beside them."""
+    """A memory holds, for each packaged loop, the invariants together with the largest value."""
     for loop in subject.loops:
         for name, unit in MEMORY_UNITS.items():
             fixed = [i.tile for i in loop.invariants if i.tile.memory == name]

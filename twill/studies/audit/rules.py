@@ -1,4 +1,4 @@
-"""What an audit looks at and finds, and its checks of rules, names and sources.
+"""Subjects and findings of an audit, and its checks of rules, names and sources.
 
 These can be missing, unused or never come true.
 """
@@ -216,7 +216,7 @@ def unused_units(subject: Subject) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Use:
-    """An expression of a rule with the names that it uses and those it may use beside facts."""
+    """An expression of a rule with the names that it uses and those it may use, facts excluded."""
 
     where: str
     names: frozenset[str]
@@ -253,7 +253,7 @@ def unknown_names(subject: Subject) -> Iterator[Finding]:
 
 
 def unused_lets(subject: Subject) -> Iterator[Finding]:
-    """What a rule names in let is used in it."""
+    """Names in a rule's let are used in the rule."""
     for index, rule in enumerate(subject.own_rules):
         used = {name for use in uses_of(rule, "") for name in use.names & use.visible}
         for name in rule.let:

@@ -20,7 +20,7 @@ Picture = tuple[str, str]  # what a figure shows, and the figure as SVG
 
 @dataclass(frozen=True)
 class Panel:
-    """One view of a schedule.
+    """A view of a schedule.
 
     `form`: the template's macro that shows it: ``bars``, ``graph``, ``table``, ``source``,
     ``code``, ``roles``, ``note``.
@@ -36,7 +36,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Section:
-    """The results of one study, or schedules beside each other."""
+    """The results of one study, or schedules side by side."""
 
     title: str
     # Its answers in words.

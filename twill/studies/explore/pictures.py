@@ -36,7 +36,7 @@ WAITING = "waiting"  # CSS class of what is no operation's
 
 @dataclass(frozen=True)
 class Bar:
-    """What is there for some time: cycles or slots from the left end, pixels from the top."""
+    """A rectangle: cycles or slots from the left end, pixels from the top."""
 
     begin: float
     end: float
@@ -62,7 +62,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Picture:
-    """Lanes of bars. Those of one `unit` have one scale."""
+    """Lanes of bars. Pictures of one `unit` have one scale."""
 
     unit: str
     length: float
@@ -86,7 +86,7 @@ class View:
 
     @property
     def schedule(self) -> Schedule:
-        """What was run."""
+        """The schedule that was run."""
         return self.found.schedule
 
     def look(self, operations: Sequence[str]) -> str:

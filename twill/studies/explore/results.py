@@ -1,4 +1,4 @@
-"""What the page has of each result: schedules side by side, a sweep, a comparison."""
+"""Sections of the page: schedules side by side, a sweep, a comparison."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import twill
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.errors import InputError
+from twill.base.figures import look
 from twill.base.formats import cycles, signed_percent, teraflops
 from twill.base.names import unused
 from twill.base.tables import Column, Table
 from twill.bounds.programs import program_bound
 from twill.frontends.schedules import load_schedule
-from twill.show import looks
+from twill.show import Looks, looks
 from twill.show.code import code
 from twill.show.differences import Comparison as Pair
-from twill.show.gantt import matched_looks
 from twill.show.placed import placed, positions
 from twill.show.roles import entries, roles
 from twill.show.schedule import held, placements
@@ -198,10 +198,10 @@ def _steady_states(ran: Sequence[Steady]) -> dict[str, Any]:
 
 
 def _of_schedules(named: dict[str, Schedule], report: Report, source: Path | None) -> Section:
-    """Return schedules, each view of one beside that of the next, on one scale of time."""
+    """Return schedules with their views side by side, on one scale of time."""
     first, *others = named
     pairs = [Pair(named[first], named[other]) for other in others]
-    styles = [looks(named[first]), *(matched_looks(pair)[1] for pair in pairs)]
+    styles = [looks(named[first]), *(matched_looks(pair) for pair in pairs)]
     ran = _steady(named.items(), "nominal", report)
     longest = INTERVALS * max((one.interval or 0 for one in ran), default=0)
     views = [
@@ -231,6 +231,18 @@ def _of_schedules(named: dict[str, Schedule], report: Report, source: Path | Non
             for what, said in _provenance(one.schedule)
         },
     )
+
+
+def matched_looks(pair: Pair) -> Looks:
+    """Return the looks of the second schedule's groups; those that match look like the first's."""
+    first = looks(pair.first)
+    free = itertools.count(len(first))
+    return {
+        group.name: first[partner]
+        if (partner := pair.groups.get(group.name)) is not None
+        else look(next(free))
+        for group in pair.second.groups
+    }
 
 
 def _told_of(one: Steady) -> Iterator[str]:

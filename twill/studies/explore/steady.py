@@ -62,7 +62,7 @@ class Steady:
         }
 
     def window(self, intervals: float = INTERVALS) -> tuple[float, float]:
-        """Return the first and the last cycle of the last few intervals."""
+        """Return the first and the last cycle of the last intervals."""
         profile = self.result.profile if self.result else None
         last = ITERATIONS - 1 if profile is None else profile.last
         return window(self.recording, last, self.interval, intervals)

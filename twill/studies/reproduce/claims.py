@@ -46,7 +46,7 @@ LOSS = re.compile(r": (\(C\d+\)).*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim, judged."""
+    """A claim, judged."""
 
     case: str
     claim: str
@@ -269,7 +269,7 @@ def packaged(name: str) -> tuple[Loop, Machine]:
 
 @dataclass(frozen=True)
 class Asked:
-    """One answer at a fixed interval and number of stages."""
+    """An answer at a fixed interval and number of stages."""
 
     # None if it was not decided in time.
     feasible: bool | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twill.artifacts.schedule import Schedule
 from twill.frontends.schedules import load_schedule
 from twill.lower.baselines import multi_warp, sequential
-from twill.studies.modulo_loop import excess, software_pipelined
+from twill.studies.pipelined import excess, software_pipelined
 from twill.studies.reproduce.claims import Case, Judged, packaged
 from twill.studies.reproduce.strategy import (
     FIRST,

@@ -44,7 +44,7 @@ MOST = 0.5  # share of the time from which on one thing is said to happen under 
 
 @dataclass(frozen=True)
 class Roles:
-    """What each operation is for."""
+    """Roles and sub-tiles of operations."""
 
     role: Mapping[str, Role]
     # Of products, softmax and rescaling the sub-tile, counted from 0.
@@ -196,7 +196,7 @@ def _merged(windows: Iterable[Window]) -> list[Window]:
 
 
 class Strategy:
-    """What a schedule does, in the terms of those who write such kernels by hand.
+    """Strategy of a schedule, in the terms of authors of hand-written kernels.
 
     `windows`: when its operations work; as they were placed without it.
     """
@@ -252,7 +252,7 @@ class Strategy:
     def ahead(self) -> dict[int, bool]:
         """Whether each sub-tile's first products begin before the last iteration's later ones.
 
-        Wherever rounds are said to begin.
+        The answer does not depend on where rounds begin.
         """
         middle, interval = self._windows.middle[0], self._windows.interval_cycles
         begin = {name: windows[middle][0] for name, windows in self._windows.of.items()}
@@ -272,7 +272,7 @@ class Strategy:
     def crossing(self) -> tuple[str, ...]:
         """Groups that begin an iteration before they are through with the one before.
 
-        Those that load are left out.
+        Groups that load are left out.
         """
         found = []
         for program in self._schedule.programs:
@@ -346,17 +346,14 @@ FEATURES: dict[str, Callable[[Strategy], bool]] = {
     "rescaling of all sub-tiles on a third group": lambda s: (
         len(s.where("rescaling")) == 1 and not s.where("rescaling") & s.where("softmax")
     ),
-    "rescaling on a group of its own": lambda s: s.only("rescaling"),
     "first product of every sub-tile hoisted": lambda s: bool(s.tiles) and all(s.hoisted.values()),
     "first product of some sub-tile hoisted": lambda s: any(s.hoisted.values()),
-    "first products ahead of the last iteration's second": lambda s: any(s.ahead.values()),
     "exponentials under other sub-tiles' products": lambda s: (
         len(s.tiles) > 1 and _mean(s.under_others) >= MOST
     ),
     "exponentials under products": lambda s: (
         bool(s.tiles) and _mean(s.under_others) + _mean(s.under_own) >= MOST
     ),
-    "iterations overlap inside a group": lambda s: bool(s.crossing),
 }
 # FlashAttention-3 (paper, sections 3.1 and 3.2) and -4 (Twill's paper, section 6.2.2).
 STRATEGIES: dict[str, tuple[str, ...]] = {

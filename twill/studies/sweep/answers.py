@@ -1,4 +1,4 @@
-"""What a sweep says, in words: where intervals hold, the least depth, which schedule is best."""
+"""Answers of a sweep in words: where intervals hold, the least depth, the best schedule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LATENCIES = ("tma-latency", "latency")
 
 @dataclass(frozen=True)
 class Answer:
-    """One thing that the sweep says.
+    """An answer of the sweep.
 
     Attributes
     ----------

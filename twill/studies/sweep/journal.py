@@ -27,8 +27,8 @@ class Journal:
 
     `sweep`: the hash of what was asked. `kind`: what a line is.
 
-    A line that a crash left unfinished is cut off when it is opened; a file with anything else in
-    it that is no row of this sweep is left as it is. A line that cannot be written whole is taken
+    A line that a crash left unfinished is cut off when it is opened. A file with any other line
+    that is no row of this sweep is left as it is. A line that cannot be written whole is taken
     back.
 
     Raises

@@ -1,4 +1,4 @@
-"""What can be swept, by name: values as people write them, and what each changes."""
+"""Parameters of a sweep by name: values as people write them, and the effect of each."""
 
 from __future__ import annotations
 

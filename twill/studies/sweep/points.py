@@ -26,7 +26,7 @@ from twill.search.scheduler import solve
 from twill.sim.analysis.rings import with_depth, with_more_slots
 from twill.sim.engine import Conditions
 from twill.sim.execute import simulate
-from twill.studies.modulo_loop import excess
+from twill.studies.pipelined import excess
 from twill.studies.subjects import Subject, Variant, subjects, variant
 from twill.studies.sweep.parameters import (
     changed_loop,
@@ -47,7 +47,7 @@ SAME = {
 
 @dataclass(frozen=True)
 class Runnable:
-    """What points run: a schedule, or a loop on a machine that is to be scheduled."""
+    """The subject of points: a schedule, or a loop on a machine that is to be scheduled."""
 
     # As ``sweep.json`` has it.
     run: SweptRun
@@ -56,7 +56,7 @@ class Runnable:
 
     @property
     def name(self) -> str:
-        """Name that tells it apart, also of its file."""
+        """Name that is unique in the sweep, also of its file."""
         return f"{self.run.item}.{self.run.machine}.{self.run.variant}"
 
     @property
@@ -67,7 +67,7 @@ class Runnable:
         return self.schedule, loop, machine, self.run.note
 
     def told(self, **changes: Any) -> Runnable:
-        """Return the same with other things said of it in ``sweep.json``."""
+        """Return the same with other entries in ``sweep.json``."""
         return replace(self, run=self.run.model_copy(update=changes))
 
     @property
@@ -78,7 +78,7 @@ class Runnable:
 
 @dataclass(frozen=True)
 class Task:
-    """One point, ready to be sent to another process."""
+    """A point, ready to be sent to another process."""
 
     # Its place in the table.
     index: int

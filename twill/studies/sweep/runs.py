@@ -42,10 +42,10 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Run every point of a sweep that is not finished yet.
 
-    `counter`: told how many points there are, and of each that is finished.
+    `counter`: counts the points, and each that is finished.
     `folder`: where ``sweep.json``, the schedules and the journal of finished points are kept, so
     that the sweep can be gone on with; nothing is kept without it.
-    Returns: A row for each point, in their order, whoever ran them.
+    Returns: A row for each point, in their order, with any executor.
 
     Raises
     ------

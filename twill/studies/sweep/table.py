@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import io
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.sweep import Count, JournalRow, Scalar, Sweep
-from twill.base.errors import MissingLibraryError
 from twill.base.figures import DASHES, MARKERS, STRONG, new_figure, svg_text
-from twill.base.files import inside, write_whole
 from twill.base.formats import cycles, percent, teraflops, yes
 from twill.base.tables import Column, Table
 from twill.studies.sweep.parameters import RINGS, parameter
@@ -23,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-CSV, PARQUET = "results.csv", "results.parquet"
 SUBJECT = ("item", "machine", "variant")
 CONDITIONS = ("iterations", "seed")  # numbers of which no value is better than another
 # Of columns, which can lack a value, by those of a journal's rows.
@@ -95,38 +89,6 @@ def plain(value: Any) -> Scalar | None:
 def csv_text(found: pd.DataFrame) -> str:
     """Return a frame as CSV; equal frames give equal bytes."""
     return str(found.to_csv(index=False, lineterminator="\n"))
-
-
-def write_tables(found: pd.DataFrame, folder: Path, *, parquet: bool = False) -> list[Path]:
-    """Write the table, whole or not at all; return the files.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
-    MissingLibraryError
-        If Parquet is asked for without its library.
-    """
-    write_whole(inside(folder, CSV), csv_text(found))
-    if not parquet:
-        return [folder / CSV]
-    check_parquet()
-    data = io.BytesIO()
-    found.to_parquet(data, index=False, engine="pyarrow")
-    write_whole(inside(folder, PARQUET), data.getvalue())
-    return [folder / CSV, folder / PARQUET]
-
-
-def check_parquet() -> None:
-    """Refuse Parquet where its library is missing.
-
-    Raises
-    ------
-    MissingLibraryError
-        If it is.
-    """
-    if importlib.util.find_spec("pyarrow") is None:
-        raise MissingLibraryError.of_extra("pyarrow, which writes Parquet,", "parquet")
 
 
 def points_table(

@@ -1,4 +1,4 @@
-"""What can be the best kernel: a loop in other tiles and sub-tiles, a Triton kernel's constants."""
+"""Candidates for the best kernel: a loop in other tiles and sub-tiles, a kernel's constants."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Tile = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to write the kernel: its loop, or why there is none."""
+    """A way to write the kernel: its loop, or why there is none."""
 
     point: int
     values: dict[str, Scalar]
@@ -200,7 +200,7 @@ def of_loop(loop: Loop, machine: Machine, choices: Choices) -> list[Candidate]:
 def default_tiles(loop: Loop) -> list[Tile]:
     """Return the tiles that are tried without others, with the loop's own.
 
-    Those that the loop cannot have are left out, and so are those without room for all results.
+    Tiles that the loop cannot have are left out, and so are tiles without room for all results.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def has_room(loop: Loop, machine: Machine) -> bool:
 
 
 def _allocated(registers: Registers, machine: Machine, groups: int) -> int:
-    """Return the registers that each thread of so many groups can have, beside one for loads."""
+    """Return the registers for each thread of so many groups, with another group for loads."""
     each = registers.file.value // machine.threads(registers.warps.value)
     if registers.launch is not None:
         step = registers.launch.value

@@ -1,4 +1,4 @@
-"""What a candidate takes: at least, before anybody solves it, and as it is simulated."""
+"""Times of a candidate: at least, before it is solved, and as it is simulated."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ STEADY_ONLY = ("memory", "registers")
 
 @dataclass(frozen=True)
 class Question:
-    """What is the same for all candidates.
+    """Settings that are the same for all candidates.
 
     Attributes
     ----------
     subject : str
-        What is tuned.
+        Name of the loop or kernel.
     machine : Machine
         For which SM.
     sizes : tuple of (int, int, int)

@@ -1,32 +1,44 @@
-"""Loops cut into sub-tiles and scheduled, and schedules polished."""
+"""The functions that `twill` names."""
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal, TypedDict, Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, Schedule
 from twill.base.console import Report, silent
-from twill.base.errors import InputError, short
+from twill.base.errors import InputError, RefusedError, short
 from twill.frontends import load_loop, subtiling
 from twill.frontends.schedules import load_schedule
 from twill.polish import DEFAULT_CONDITIONS, EFFORTS, Polished, programs_of
 from twill.polish import polish as polished
 from twill.search.beginnings import answers, beginnings
-from twill.search.request import EngineName, Request, SearchName, TimeMode
+from twill.search.request import EngineName, Request, SearchName, TimeMode, engine_factory
 from twill.search.scheduler import solve
+from twill.sim import execute
 from twill.sim.engine import Conditions
+from twill.verification import Verdict
+from twill.verification import verify as judged
+
+if TYPE_CHECKING:
+    from twill.explain import Explanation
+    from twill.explain.programs import ProgramExplanation
+    from twill.studies.annotated import Annotated
+    from twill.studies.compare import Comparison
 
 Effort = Literal["quick", "normal", "thorough"]
+EXPLAINED = 20.0  # seconds of a static schedule's explanation
 Place = str | os.PathLike[str]  # a packaged name, or a path
 
 
 class Wishes(TypedDict, total=False):
-    """What only the static model has, as `twill.search.scheduler.schedule` says."""
+    """Options that only the static model has, as `twill.search.scheduler.schedule` says."""
 
     rules: Rules
     time: TimeMode
@@ -57,13 +69,13 @@ def schedule(
     Parameters
     ----------
     loop : Loop, str or path
-        What to schedule.
+        The loop to schedule.
     machine : Machine, str or path
         For which SM.
     model : str, optional
-        What is best: what the simulated SM executes fastest (``simulated``), or what the static
-        model proves (``paper``: nothing is simulated). Simulated without it, unless there is a wish
-        that only the latter has.
+        The best schedule is the one that the simulated SM executes fastest (``simulated``), or that
+        the static model proves (``paper``: nothing is simulated). Simulated without it, unless
+        there is a wish that only the latter has.
     effort : str, optional
         How many programs are simulated: ``quick``, ``normal`` (the default) or ``thorough``.
     seed : int
@@ -75,7 +87,7 @@ def schedule(
     jobs : int
         Processes that simulate at a time; the answer is the same.
     report : callable, optional
-        Told what is being tried.
+        Receives a message for each attempt.
     **wishes
         ``rules``, ``time``, ``engine``, ``search``, ``budget``, ``most_stages``, ``limits``,
         ``pins`` and ``orders`` of the static model, as `twill.search.scheduler.schedule` has them.
@@ -153,3 +165,80 @@ def subtile(
     """Split independent rows of a loop into sub-tiles; see `twill.frontends.subtiling.subtile`."""
     on = None if machine is None else Machine.named(machine)
     return subtiling.subtile(load_loop(loop), factor, along=along, machine=on)
+
+
+def verify(schedule: Schedule | Place) -> Verdict:
+    """Check a schedule against every rule of the model; see `twill.verification.verify`."""
+    return judged(load_schedule(schedule))
+
+
+@functools.wraps(execute.run)
+def run(schedule: Schedule | Place, *given: Any, **named: Any) -> execute.Run:
+    """Execute a schedule on the simulated SM."""
+    return execute.run(load_schedule(schedule), *given, **named)
+
+
+def emit(schedule: Schedule | Place, *, unverified: bool = False) -> str:
+    """Return a schedule as a Python file with its kernel in Triton's Gluon, as ``twill emit``.
+
+    `unverified`: whether a schedule that breaks a rule is written, too.
+
+    Raises
+    ------
+    RefusedError
+        If it breaks a rule, or something of it has no template.
+    """
+    from twill.emit import emitted
+
+    given = load_schedule(schedule)
+    broken = () if unverified else judged(given).violations
+    if broken:
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        raise RefusedError(f"{given.name} breaks a rule, and is no kernel: {broken[0]}{more}")
+    return emitted(given)
+
+
+def explain(
+    schedule: Schedule | Place, *, timeout: float = EXPLAINED, report: Report = silent
+) -> Explanation | ProgramExplanation:
+    """Say what holds the interval up: of a program, or of a static schedule with its proof.
+
+    `timeout`: seconds for the latter.
+    """
+    from twill.explain import explain as of_proof
+    from twill.explain.programs import explain_program
+
+    given = load_schedule(schedule)
+    if given.promise is not None or given.proof is None:
+        return explain_program(given)
+    return of_proof(given, engine_factory("difference"), timeout, report)
+
+
+def compare(
+    *items: Loop | Schedule | Place,
+    machines: Sequence[Machine | Place] = (),
+    conditions: Conditions | None = None,
+    timeout: float | None = None,
+    report: Report = silent,
+) -> list[Comparison]:
+    """Run loops as written, pipelined and jointly scheduled, as ``twill compare`` does.
+
+    `machines`: for the loops; the ones that packaged loops are meant for without them.
+    """
+    from twill.studies import compare as study
+    from twill.studies.subjects import subjects
+
+    how = conditions or Conditions()
+    return [
+        study.compare(one, how, timeout=timeout, report=report) for one in subjects(items, machines)
+    ]
+
+
+def annotate(schedule: Schedule | Place, source: Place | None = None) -> Annotated:
+    """Return a schedule's source with units, groups, stages, cycles and stalls.
+
+    `source`: its file, or the folder that it is in; looked for without it.
+    """
+    from twill.studies import annotated
+
+    return annotated.annotate(load_schedule(schedule), None if source is None else Path(source))

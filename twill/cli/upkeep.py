@@ -1,14 +1,34 @@
-"""``twill migrate``: files of earlier versions, written as those of today."""
+"""``twill doctor``, ``migrate``: what is installed, and files of earlier versions."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
+import typer
 from typer import Argument, Option
 
 from twill.base.console import note, say_written
 from twill.base.files import STANDARD_OUTPUT, write_whole
-from twill.cli.command import command
+from twill.cli.command import command, tell
+from twill.cli.options import Json
+
+
+@command
+def doctor(as_json: Json = False) -> None:
+    """Say what is installed, what is missing, and what each part is needed for.
+
+    Status 1 if a required part is missing or does not work.
+    """
+    from dataclasses import asdict
+
+    from twill.studies.installation import installation, print_installation
+
+    found = installation()
+    show = partial(print_installation, found)
+    tell("installation", lambda: {"parts": [asdict(one) for one in found]}, show, as_json=as_json)
+    if any(one.required and not one.version for one in found):
+        raise typer.Exit(1)
 
 
 @command

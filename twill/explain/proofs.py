@@ -1,23 +1,25 @@
-"""The proof of a schedule: why no smaller interval exists."""
+"""Proofs of static schedules: why no smaller interval exists, and refutations made again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from twill.artifacts.proof import LowerBound
+from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.deadline import Deadline
 from twill.base.errors import InputError
-from twill.bounds import ResourceArgument, every_bound, resource_argument, resource_bound
+from twill.bounds import ResourceArgument, bounds, every_bound, resource_argument, resource_bound
 from twill.bounds.analysis import Recurrence, recurrences
 from twill.bounds.configurations import ConfigurationBound
-from twill.engines import FAMILIES, MEANING, EngineFactory, Limits, Question, Status
+from twill.engines import FAMILIES, MEANING, Answer, EngineFactory, Limits, Question, Status
 from twill.problem import Problem
 from twill.problem.groups import available_groups
 from twill.problem.operations import ProblemOperation
-from twill.search.request import Request
+from twill.search.request import Request, engine_factory
+from twill.verification import Trusted, verify
 
 SECONDS = 20.0
 BUSIEST = 2
@@ -39,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Role:
-    """What a family of constraints has to do with a refutation.
+    """The part of a family of constraints in a refutation.
 
     Attributes
     ----------
@@ -47,7 +49,7 @@ class Role:
         True: without it the interval below is feasible. False: the others refute that as well.
         None: not known in time.
     what : str
-        What the parts' amounts are, with unit, sum and limit.
+        The meaning of the parts' amounts, with unit, sum and limit.
     parts : tuple of Part
         The operations that can take part, largest amount first.
     """
@@ -59,7 +61,7 @@ class Role:
 
     @property
     def meaning(self) -> str:
-        """What the family says."""
+        """The meaning of the family."""
         return MEANING[self.family]
 
 
@@ -92,7 +94,7 @@ def problem_of(schedule: Schedule) -> Problem:
     Raises
     ------
     InputError
-        If nobody solved it.
+        If it was not solved.
     """
     proof = schedule.proof
     if proof is None or schedule.initiation_interval is None:
@@ -114,13 +116,13 @@ def explain(
     """Explain why the interval below a schedule's own has no schedule.
 
     The families of an engine's refutation are dropped one at a time, and within a family that is
-    needed one operation at a time: whether there is a schedule then is what an engine says. Both
+    needed one operation at a time. An engine says each time whether there is a schedule. Both
     together take at most `seconds`; what is not asked by then is not claimed.
 
     Raises
     ------
     InputError
-        If nobody solved it.
+        If it was not solved.
     """
     problem = problem_of(schedule)
     assert schedule.proof is not None
@@ -214,7 +216,7 @@ def _dependence(problem: Problem, interval: int) -> Parts:
 
 
 def busiest_units(problem: Problem) -> list[str]:
-    """Return the units that an iteration keeps busy longest, the first few."""
+    """Return the units that an iteration keeps busy longest, at most two."""
     least = {unit: resource_bound(problem, unit) for unit in problem.capacities}
     return [u for u in sorted(least, key=lambda unit: -least[unit])[:BUSIEST] if least[u]]
 
@@ -290,3 +292,78 @@ PARTS: dict[str, Callable[[Problem, int], Parts]] = {
     "concurrency": _concurrency,
     "wishes": _wishes,
 }
+
+
+# Of which each is decided within the best values of those before it.
+LEVELS: tuple[Level, ...] = ("groups", "transfers", "length")
+Outcome = Literal["refuted", "false", "open"]
+
+
+@dataclass(frozen=True)
+class Reproof:
+    """The outcome of a claim that had been taken on trust, and the solver that was asked now.
+
+    `outcome`: ``refuted`` again; ``false``, where there is a schedule that the claim says there is
+    not; or ``open``, where time was over.
+    """
+
+    claim: Trusted
+    solver: str
+    outcome: Outcome
+
+
+def reprove(
+    schedule: Schedule, seconds: float | None = None, report: Report = silent
+) -> Iterator[Reproof]:
+    """Refute again what a schedule's proof says only an engine has shown.
+
+    OR-Tools is asked about what Yices refuted, Yices about everything else: they have statements
+    of the model of their own.
+
+    Raises
+    ------
+    InputError
+        If the schedule was not solved.
+    """
+    problem = problem_of(schedule)
+    for claim in verify(schedule).trusted:
+        report(f"refuting again: {claim.claim}")
+        factory = engine_factory("cpsat" if "Yices" in claim.solver else "difference")
+        outcome: Outcome = "refuted"
+        name = ""
+        for question, limits in _refuted(problem, schedule, claim.level):
+            engine, answer = factory(question), Answer("unknown")
+            name = engine.name
+            with Deadline(seconds):
+                answer = engine.solve(limits)
+                engine.dispose()
+            if answer.status != "unsat":
+                outcome = "open" if answer.assignment is None else "false"
+                break
+        yield Reproof(claim, name, outcome)
+
+
+def _refuted(
+    problem: Problem, schedule: Schedule, level: Level
+) -> Iterator[tuple[Question, Limits]]:
+    """Yield what has to be refuted for a level's value to be the best."""
+    proof = schedule.proof
+    assert proof is not None
+    value = {entry.level: entry.value for entry in proof.levels}
+    interval, stages = value["interval"], value["stages"]
+    limits = Limits(groups=proof.limits.get("groups"), transfers=proof.limits.get("transfers"))
+    asked = Question(problem, interval, stages * interval, available_groups(problem))
+    asked = replace(asked, seed=schedule.seed)
+    if level == "interval":
+        last, most = proof.bound.value - 1, proof.bound.most_stages or stages
+        first = last if problem.starts_at_issue else bounds(problem).interval
+        for below in range(first, last + 1):
+            yield replace(asked, interval=below, length=most * below), limits
+    elif level == "stages":
+        yield replace(asked, length=(stages - 1) * interval), limits
+    elif level == "slack":
+        best: dict[str, int] = {name: value[name] for name in LEVELS}
+        yield asked, replace(limits, **best, slack=value["slack"] + 1)
+    else:
+        best = {name: value[name] for name in LEVELS[: LEVELS.index(level)]}
+        yield asked, replace(limits, **best, **{level: value[level] - 1})

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.commands import in_process
 from twill.base.errors import InputError, MissingLibraryError
-from twill.cli.output import json_text
+from twill.cli.command import json_text
 from twill.schemas import SCHEMAS
-from twill.studies import gpu
+from twill.studies import kernels
 
 KERNEL = """
 class CONFIG:
@@ -36,7 +36,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     )
     known = {"torch": SimpleNamespace(cuda=cuda, __version__="2.9", __spec__=object())}
     known["triton"] = SimpleNamespace(__version__="3.9.0", __spec__=object())
-    monkeypatch.setattr(gpu, "_library", known.__getitem__)
+    monkeypatch.setattr(kernels, "_library", known.__getitem__)
     return cuda
 
 
@@ -50,7 +50,7 @@ def written(folder: Path, text: str = KERNEL) -> Path:
 def test_a_kernel_is_checked_and_timed_from_its_least_trip_count(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = gpu.measured(written(tmp_path))
+    found = kernels.measured(written(tmp_path))
     assert [t.iterations for t in found.trips] == [3, 8, 32, 64]
     assert (found.device, found.capability, found.clock_mhz) == ("NVIDIA H200", "sm_90", 1980.0)
     times = (found.trips[0].median, found.trips[0].low, found.trips[0].high)
@@ -60,7 +60,7 @@ def test_a_kernel_is_checked_and_timed_from_its_least_trip_count(
     # Between 8 and 32; 64 are wrong.
     assert found.iteration_ns == pytest.approx(0.5e6)
     assert found.iteration_cycles == pytest.approx(990e3)
-    gpu.print_measured(found)
+    kernels.print_measured(found)
     told = "each further iteration takes 500000 ns, 990000 cycles; on the simulated SM the loop's"
     assert f"{told} takes 990\n" in capsys.readouterr().out
     SCHEMAS["measured-kernel"].model_validate_json(json_text("measured-kernel", asdict(found)))
@@ -69,7 +69,7 @@ def test_a_kernel_is_checked_and_timed_from_its_least_trip_count(
 @pytest.mark.usefixtures("machine")
 def test_a_file_that_is_no_kernel_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no emitted kernel: it has no bench"):
-        gpu.measured(written(tmp_path, KERNEL.replace("def bench", "def other")))
+        kernels.measured(written(tmp_path, KERNEL.replace("def bench", "def other")))
 
 
 def test_without_a_gpu_the_way_without_one_is_said(
@@ -77,13 +77,13 @@ def test_without_a_gpu_the_way_without_one_is_said(
 ) -> None:
     machine.is_available = lambda: False
     with pytest.raises(InputError, match="finds no GPU"):
-        gpu.measured(written(tmp_path))
+        kernels.measured(written(tmp_path))
 
 
 def test_without_pytorch_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingLibraryError, match="torch is not installed"):
-        gpu.measured(written(tmp_path))
+        kernels.measured(written(tmp_path))
 
 
 def test_the_command_ends_in_one_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An emitted kernel on the GPU at hand: whether it computes right, and how long it takes."""
+"""Runs of an emitted kernel, on the GPU at hand or emulated, as text and as data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from typing import Any
 
 from twill.base.console import say
 from twill.base.errors import InputError, MissingLibraryError, TwillError
+from twill.base.formats import plural
 from twill.base.tables import Column, Table
-from twill.sim.emulator import failure, source_of
+from twill.sim.emulator import LARGEST_ERROR, LARGEST_UNLIKE, Emulation, Run, failure, source_of
 
 TRIPS = (2, 3, 8, 32, 64)
 INSTEAD = "without a GPU: --emulate"
@@ -23,14 +24,14 @@ INSTEAD = "without a GPU: --emulate"
 
 @dataclass(frozen=True)
 class Timed:
-    """One trip count: what was wrong, and milliseconds of a launch.
+    """A trip count: the error, and milliseconds of a launch.
 
     Attributes
     ----------
     iterations : int
         Of the loop; every program of the file's small grid has so many.
     wrong : str or None
-        What the comparison with the reference says.
+        The message of the comparison with the reference.
     median, low, high : float or None
         Milliseconds of a launch in a graph of many, without what it costs the host: of ten such
         graphs the median, and the fifths at the ends.
@@ -50,9 +51,9 @@ class Measured:
     Attributes
     ----------
     clock_mhz : float or None
-        Of the SMs after the last launches, where the driver's library tells.
+        Of the SMs after the last launches, where the driver's library reports it.
     iteration_ns : float or None
-        What each further iteration of the arguments adds, between the two largest trip counts:
+        Time that each further iteration of the arguments adds, between the two largest trip counts:
         loops around and after the scheduled one count, too.
     iteration_cycles : float or None
         The same in cycles of that clock.
@@ -162,7 +163,7 @@ def _timed(module: ModuleType, iterations: int) -> Timed:
 
 
 def _clock(torch: Any) -> float | None:
-    """Return the clock of the SMs in MHz, where the driver's library tells."""
+    """Return the clock of the SMs in MHz, where the driver's library reports it."""
     try:
         return float(torch.cuda.clock_rate())
     except (ModuleNotFoundError, RuntimeError, AttributeError):
@@ -192,3 +193,70 @@ def print_measured(found: Measured) -> None:
 
 def _milliseconds(number: float) -> str:
     return f"{number:.4f}"
+
+
+def emulation_data(found: Emulation) -> dict[str, Any]:
+    """Return an emulation as data."""
+    return {
+        "file": found.file,
+        "host": found.host,
+        "passed": found.passed,
+        "limit": LARGEST_ERROR,
+        "limit_alike": LARGEST_UNLIKE,
+        "runs": [
+            {
+                "iterations": run.iterations,
+                "victim": run.victim,
+                "passed": run.passed,
+                "fault": None if run.fault is None else str(run.fault),
+                "outputs": [
+                    {
+                        "output": one.output,
+                        "error": one.exact,
+                        "error_alike": one.alike,
+                    }
+                    for one in run.differences
+                ],
+            }
+            for run in found.runs
+        ],
+    }
+
+
+def print_emulation(found: Emulation) -> None:
+    """Print the largest error of each trip count, and what went wrong."""
+    rows: list[list[object]] = []
+    for count in dict.fromkeys(run.iterations for run in found.runs):
+        runs = [run for run in found.runs if run.iterations == count]
+        errors = _largest(runs) or {None: (None, None)}
+        rows += [[count, len(runs), output, *numbers] for output, numbers in errors.items()]
+    columns = [
+        Column("iterations", form=str),
+        Column("runs", form=str),
+        Column("output"),
+        Column("largest error", "of the exact", _scientific),
+        Column("error", "in its own types", _scientific),
+    ]
+    Table(columns, rows).print()
+    wrong = [run for run in found.runs if not run.passed]
+    for run in wrong:
+        late = f" with {run.victim} late" if run.victim is not None else ""
+        why = str(run.fault) if run.fault is not None else "an output is not what it should be"
+        say(f"{plural(run.iterations, 'iteration')}{late}: {why}")
+    passed = len(found.runs) - len(wrong)
+    limits = f"errors up to {LARGEST_ERROR:.0e}, in its own types {LARGEST_UNLIKE:.0e}"
+    say(f"{passed} of {plural(len(found.runs), 'run')} passed; {limits}")
+
+
+def _scientific(number: float) -> str:
+    return f"{number:.1e}"
+
+
+def _largest(runs: list[Run]) -> dict[str | None, tuple[float | None, ...]]:
+    """Return each output's largest errors: from the exact reference, and in its own types."""
+    found: dict[str | None, tuple[float | None, ...]] = {}
+    for run in runs:
+        for one in run.differences:
+            exact, alike = (n or 0.0 for n in found.get(one.output, (0.0, 0.0)))
+            found[one.output] = max(exact, one.exact), max(alike, one.alike)
+    return found
