@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.validation.make_ttgir import BLACKWELL, HOPPER, PACKAGED, Packaged
 from twill.artifacts.machine import Machine
-from twill.artifacts.promise import ProgramBound
+from twill.artifacts.bound import ProgramBound
 from twill.artifacts.schedule import Schedule
 from twill.base.console import say_written
 from twill.base.errors import RefusedError

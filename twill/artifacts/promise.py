@@ -7,9 +7,9 @@ from typing import Annotated, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Part, refuse
+from twill.artifacts.bound import Cycles, ProgramBound
 
 MOST_CONDITIONS = 64  # each is a run
-Cycles = Annotated[float, Field(gt=0)]
 
 
 class Measured(Part):
@@ -28,24 +28,6 @@ class Measured(Part):
     warp_scheduler: str
     latency: str
     interval_cycles: Cycles
-
-
-class ProgramBound(Part):
-    """An interval that no program of the loop is below on the simulated SM.
-
-    Attributes
-    ----------
-    cycles : float
-        The bound.
-    reason : str
-        Which argument gives it, see docs/bounds.md.
-    of : tuple of str
-        What it is about: a unit, or the operations of a recurrence.
-    """
-
-    cycles: Cycles
-    reason: str
-    of: tuple[str, ...] = ()
 
 
 class Promise(Part):

@@ -6,12 +6,13 @@ of orders or waits: operations go to any groups, and nobody waits for more than 
 
 from __future__ import annotations
 
+from twill.artifacts.bound import ProgramBound
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.promise import ProgramBound
+from twill.bounds.arguments import Argument
 from twill.bounds.dataflow import Dataflow
 from twill.bounds.sharing import Sharing
-from twill.bounds.work import Argument, Executed, commands, works
+from twill.bounds.work import Executed, commands, works
 
 
 def program_bound(loop: Loop, machine: Machine, *, latency: int | None = None) -> ProgramBound:

@@ -8,8 +8,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from twill.artifacts.base import Part
+from twill.artifacts.bound import ProgramBound
 from twill.artifacts.program import Barrier
-from twill.artifacts.promise import ProgramBound, Promise
+from twill.artifacts.promise import Promise
 from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Rules
 from twill.base import errors
@@ -263,6 +264,7 @@ class Verdict(Document):
     trusted: tuple[Trusted, ...]
     within: Strings
     unchecked: Strings
+    rests_on: Strings
     reproved: tuple[Reproof, ...] | None
     runs: tuple[Kept, ...] | None
     checks: tuple[Checks, ...] | None

@@ -22,7 +22,7 @@ def program_explanation_data(
     return {
         "interval_cycles": found.interval_cycles,
         "critical": critical.model_dump() if critical is not None else None,
-        "bounds": [argument.bound.model_dump() for argument in found.arguments],
+        "bounds": [a.bound.model_dump(mode="json", exclude_none=True) for a in found.arguments],
         "levers": None if levers is None else [asdict(lever) for lever in levers],
     }
 

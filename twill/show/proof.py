@@ -215,6 +215,19 @@ def print_verdict(verdict: Verdict) -> None:
         paragraph(f"all within what was asked for: {', '.join(verdict.within)}")
     if verdict.unchecked:
         paragraph(f"not checked: {'; '.join(verdict.unchecked)}")
+    _print_premises(verdict.rests_on)
+
+
+def _print_premises(rests_on: Sequence[str]) -> None:
+    """Print what a bound rests on: the first premises, and what they add up to."""
+    *premises, end = rests_on or ("",)
+    if end:
+        paragraph("no program is below the bound, as a stranger can check from:")
+        for premise in premises[:MOST]:
+            paragraph(f"- {premise}")
+        if len(premises) > MOST:
+            say(f"- {len(premises) - MOST} more premises (--json prints all)")
+        paragraph(f"- {end}")
 
 
 def print_reproof(reproof: Reproof) -> None:
