@@ -106,13 +106,13 @@ class Draft:
         weights = Counter[Inequality]()
         for inequality, weight in weighted:
             weights[inequality] += weight
-        intervals = sum(Fraction(i.intervals) * w for i, w in weights.items())
+        zero = Fraction(0)
+        intervals = sum((Fraction(i.intervals) * w for i, w in weights.items()), zero)
+        cycles = sum((Fraction(i.cycles) * w for i, w in weights.items()), zero)
+        whole = intervals if intervals > 0 else cycles
         scaled = {i: Fraction(w) for i, w in weights.items()}
         if intervals < 0:
             scaled[TIME] = -intervals
-        whole = (
-            intervals if intervals > 0 else sum(Fraction(i.cycles) * w for i, w in weights.items())
-        )
         chosen = tuple(
             (self.positions.setdefault(i, len(self.positions)), w / whole)
             for i, w in scaled.items()

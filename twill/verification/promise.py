@@ -121,9 +121,10 @@ def _false(premise: Premise, own: Stated | None) -> str | None:
 def _named(certificate: Certificate) -> bool:
     """Whether groups are of operations that are divided, each on one of them."""
     names = {*certificate.operations}
-    for part in (*certificate.premises, *certificate.cases):
-        members = [name for group in part.groups for name in group]
-        if not all(part.groups) or len({*members}) < len(members) or not {*members} <= names:
+    of_parts = [p.groups for p in certificate.premises] + [c.groups for c in certificate.cases]
+    for groups in of_parts:
+        members = [name for group in groups for name in group]
+        if not all(groups) or len({*members}) < len(members) or not {*members} <= names:
             return False
     return all({*pair} <= names for case in certificate.cases for pair in case.apart)
 
@@ -163,7 +164,8 @@ def _fault(bound: ProgramBound, case: Case) -> str | None:
             terms[name] += weight * coefficient
     if left := [name for name, coefficient in terms.items() if coefficient]:
         return f"leaves the {left[0]} in its sum"
-    if (intervals, cycles) != (0, 1) and (intervals != 1 or float(cycles) < bound.cycles):
+    impossible = intervals == 0 and cycles == 1
+    if not impossible and (intervals != 1 or float(cycles) < bound.cycles):
         return f"adds up to {intervals} T >= {float(cycles):.10g}"
     return None
 
