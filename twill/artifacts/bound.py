@@ -90,7 +90,8 @@ class Premise(Part):
 class Case(Part):
     """Programs with some groups, and the weights of premises that bound their interval.
 
-    The weighted sum has no terms. It says that T is at least the bound, or that 0 is at least 1.
+    The weighted sum has no terms. The sum says that T is at least the bound, or that 0 is at least
+    1.
 
     Attributes
     ----------
@@ -115,9 +116,9 @@ class Certificate(Part):
     operations : tuple of str
         Operations of which every division among groups is a case; empty if groups do not matter.
     premises : tuple of Premise
-        What the bound rests on.
+        Inequalities on which the bound rests.
     cases : tuple of Case
-        One of them describes each program.
+        Cases, of which each program is described by at least one.
     """
 
     operations: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What passing values on takes in every program: recurrences, memory and registers over time."""
+"""Costs of passing values on in every program: recurrences, memory and registers over time."""
 
 from __future__ import annotations
 
@@ -205,8 +205,8 @@ class Dataflow:
     def _updated(self, values: Iterable[str]) -> Iterator[tuple[list[str], int]]:
         """Yield values that are updated in place in a circle, and the iterations that it spans.
 
-        One of them is there all the time for each iteration of these; in registers only what an
-        operation updates itself, since others may be sent through memory.
+        For each iteration of these, one of the values is there all the time. In registers only a
+        result that its own operation updates counts, since others may be sent through memory.
         """
         following = {
             d.producer: (d.consumer, d.distance)
@@ -232,7 +232,7 @@ class Dataflow:
     def _in_memory(self, memory: str, value: str, interval: Fraction) -> Path:
         """Return how long a value is in memory: from the begin of its write until it was read.
 
-        Who updates it in place has its memory from then on.
+        An update in place has the memory from its start on.
         """
         paths = self.paths(value, interval)
         ends = []
@@ -324,9 +324,9 @@ def launched(machine: Machine, registers: Registers, sets: int) -> int:
 
 
 def _waits(machine: Machine, executed: Collection[Executed]) -> dict[str, int]:
-    """Return what somebody pays for a wait, from each operation's end until its result is read.
+    """Return the cycles paid for a wait, from each operation's end until its result is read.
 
-    It is paid from the whole cycle on in which what it waits for happens. Where several operations
+    A wait is paid from the start of the cycle in which its event happens. Where several operations
     are on an in-order unit the wait for another one may stand for it, at any time.
     """
     costs = machine.synchronisation

@@ -1,7 +1,7 @@
 """Lower bounds on the interval of every program of a loop on the simulated SM.
 
 docs/bounds.md says why each holds, and on which rules of the simulator it rests. Nothing here knows
-of orders or waits: operations go to any groups, and nobody waits for more than data.
+of orders or waits: operations go to any groups, and waits are for data only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What registers allow at every moment, whichever operations share warp groups."""
+"""Registers at every moment, whichever operations share warp groups."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Needs:
 class Sharing:
     """All ways for the operations with the largest results in registers to share warp groups.
 
-    What is read piece by piece, is of variable latency or of fewer warps than share an allocation
-    of registers does not count.
+    Results do not count if they are read piece by piece, of variable latency, or of fewer warps
+    than share an allocation of registers.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class Sharing:
     def _is_kept(self, name: str, updated: set[str]) -> bool:
         """Return whether a result is known to be in registers for a time.
 
-        It is not where several results are taken over by what takes it over, or one always there.
+        The time is unknown if the reader takes over several results, or its own is always there.
         """
         readers = self.dataflow.readers(name)
         over = [d.consumer for d in readers if self.takes_over(d)]
@@ -331,7 +331,7 @@ class _AtInterval:
         return taken - (rooms[sets] if sets < len(rooms) else 0)
 
     def _refute_launch(self, draft: Draft, way: tuple[Group, ...]) -> None:
-        """Add why groups are too many for a launch, with as few of them as there need be."""
+        """Add why some groups of a way are too many for a launch."""
         for group in way:
             fewer = tuple(g for g in way if g != group)
             if self._excess(fewer) > 0:

@@ -1,6 +1,6 @@
-"""What the operations of a loop take of the units and issue slots of the simulated SM.
+"""Units and issue slots of the simulated SM that the operations of a loop take.
 
-It is stated here as docs/bounds.md does, without the simulator's code.
+The rules are those of docs/bounds.md, without the simulator's code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Executed:
 
     @cached_property
     def warps(self) -> tuple[tuple[Instructions, ...], ...]:
-        """What each warp of a synchronous operation issues; the first ones may issue one more."""
+        """Instructions of each warp of a synchronous operation; the first may have one more."""
         if self.cost.asynchronous:
             return ()
         return tuple(
@@ -69,7 +69,7 @@ class Executed:
 
     @cached_property
     def demands(self) -> tuple[Step, ...]:
-        """What commands of an asynchronous operation take, its own unit first."""
+        """Demands of the commands of an asynchronous operation, its own unit first."""
         steps = self.cost.steps if self.cost.asynchronous else ()
         return tuple(step for step in steps if step.unit != self.machine.issue_unit)
 
@@ -162,7 +162,7 @@ def works(executed: Sequence[Executed], machine: Machine) -> Iterator[Argument]:
 def _is_crowded(port: str, executed: Iterable[Executed]) -> bool:
     """Return whether streams through a port may wait for each other.
 
-    The simulator then books others beside those that wait, and beside more than there is.
+    The simulator then books other streams at the same time, above the capacity.
     """
     parts = defaultdict[str, list[Fraction]](list)
     lengths, apart = defaultdict[str, list[Fraction]](list), defaultdict[str, list[Fraction]](list)

@@ -1,4 +1,4 @@
-"""Registers of operations that share warp groups, stated anew: docs/bounds.md."""
+"""Registers of operations that share warp groups, as the judge counts them: docs/bounds.md."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class SharedGroups:
     def holds(self, d: Dependence, free: int) -> Fraction | None:
         """Return for how long a reader keeps what it reads from its start; None if not so long.
 
-        It may hand it over before it starts where its result takes it over and is no large one.
+        A reader may free the registers before its start if its small result takes them over.
         """
         reader = self.argued.operations[d.consumer]
         issued = self.argued.until_read(reader)

@@ -1,4 +1,4 @@
-"""Premises of a bound, stated anew from loop and machine: docs/bounds.md, a rule each."""
+"""Premises of a bound, as the judge states them from loop and machine: docs/bounds.md."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _of_values(argued: Argued, premise: Premise) -> Stated | None:
 
 
 def _room(argued: Argued, memory: str, values: list[str]) -> Stated | None:
-    """Return that values have room, beside what is always there."""
+    """Return that values have room, less what is always taken."""
     if memory == "registers":
         sizes = {o: size for o in argued.operations if (size := _registers(argued, o))}
         room = _register_room(argued.machine) - _pinned(argued)

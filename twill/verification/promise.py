@@ -1,7 +1,7 @@
 """Certificates of bounds, checked against loop and machine: docs/bounds.md.
 
-Each premise must be what its rule says of loop and machine, each case must add up to the bound, and
-every division of operations among groups must be one of the cases.
+Each premise must be what its rule says of loop and machine. Each case must add up to the bound.
+Every division of operations among groups must be described by a case.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The judge of schedules: every rule of docs/model.md checked from its definition.
 
-It shares no code with what makes schedules and imports no solver; of the rest of the project it
-knows artifacts only. It walks over rows and instances instead of reasoning about differences, so
-that a mistake in one is unlikely to hide in the other.
+The judge shares no code with what makes schedules and imports no solver, only artifacts. The checks
+walk over rows and instances instead of reasoning about differences, so that a mistake in one is
+unlikely to hide in the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_REPORTED = 20
 
 @dataclass(frozen=True)
 class Violation:
-    """One broken rule: its name and a sentence with both numbers."""
+    """A broken rule: its name and a sentence with both numbers."""
 
     rule: str
     message: str
@@ -44,13 +44,13 @@ class Verdict:
     violations : tuple of Violation
         At most 20 a rule; empty if the schedule is valid.
     rules : tuple of str
-        What was checked.
+        Rules that were checked.
     trusted : tuple of Trusted
-        What the proof says and only an engine has shown.
+        Claims of the proof that only an engine has shown.
     within : tuple of str
-        What had been asked for: the proof is about schedules that keep it.
+        Conditions that were asked for: the proof is about schedules that keep them.
     unchecked : tuple of str
-        What the schedule says of how it was found, and nothing in it shows.
+        Statements on how the schedule was found, which nothing in it shows.
     rests_on : tuple of str
         Premises of the bound of programs, each to be checked by itself, and what they add up to.
     """
