@@ -12,8 +12,8 @@ from random import Random
 
 import twill
 from tests.support.bounded import distances, random_program
+from twill.bounds.arguments import Argument
 from twill.bounds.programs import program_bound
-from twill.bounds.work import Argument
 from twill.frontends import packaged_loops
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge

@@ -29,9 +29,10 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Interleave, Issue
 from twill.artifacts.schedule import Schedule
+from twill.bounds.arguments import Reason
 from twill.bounds.programs import program_bound, program_bounds
 from twill.bounds.sharing import Sharing
-from twill.bounds.work import Executed, Instructions, Reason
+from twill.bounds.work import Executed, Instructions
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential

@@ -13,8 +13,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order, OrderedGroup
 from twill.artifacts.program import Interleave, Issue
 from twill.artifacts.schedule import Schedule
+from twill.bounds.arguments import Argument
 from twill.bounds.programs import program_bounds
-from twill.bounds.work import Argument
 from twill.lower.orders import schedule_of
 from twill.sim.checks.races import Races
 from twill.sim.engine import WARP_SCHEDULERS, Conditions

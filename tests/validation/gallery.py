@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.validation.make_ttgir import BLACKWELL, HOPPER, PACKAGED, Packaged
+from twill.artifacts.bound import ProgramBound
 from twill.artifacts.machine import Machine
-from twill.artifacts.proof import ProgramBound
 from twill.artifacts.schedule import Schedule
 from twill.base.console import say_written
 from twill.base.errors import RefusedError

@@ -26,8 +26,8 @@ from twill.artifacts.machine import Machine
 from twill.base.console import paragraph, run_app
 from twill.base.formats import cycles
 from twill.base.tables import Column, Table
+from twill.bounds.arguments import Argument
 from twill.bounds.programs import program_bounds
-from twill.bounds.work import Argument
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis import flop_per_iteration

@@ -11,7 +11,7 @@ from tests.support.pages import ROOT, anchors
 from tests.validation import gallery
 from tests.validation.gallery import GALLERY, Way, way
 from tests.validation.make_ttgir import BLACKWELL, Packaged
-from twill.artifacts.proof import ProgramBound
+from twill.artifacts.bound import ProgramBound
 from twill.base.tables import Table
 
 PAGE = ROOT / "docs" / "gallery.md"

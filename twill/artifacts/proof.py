@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Part, refuse
+from twill.artifacts.bound import Cycles, ProgramBound
 from twill.artifacts.loop import Name
 
 Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
@@ -15,7 +16,6 @@ Family = Literal[
     "dependence", "capacity", "turns", "memory", "registers", "transfers", "concurrency", "wishes"
 ]
 MOST_CONDITIONS = 64  # each is a run
-Cycles = Annotated[float, Field(gt=0)]
 
 
 class Weight(Part):
@@ -137,24 +137,6 @@ class Measured(Part):
     warp_scheduler: str
     latency: str
     interval_cycles: Cycles
-
-
-class ProgramBound(Part):
-    """An interval that no program of the loop is below on the simulated SM.
-
-    Attributes
-    ----------
-    cycles : float
-        The bound.
-    reason : str
-        Which argument gives it, see docs/bounds.md.
-    of : tuple of str
-        The subject: a unit, or the operations of a recurrence.
-    """
-
-    cycles: Cycles
-    reason: str
-    of: tuple[str, ...] = ()
 
 
 class Promise(Part):

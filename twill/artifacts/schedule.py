@@ -30,6 +30,7 @@ from twill.artifacts.versions import (
     bring_machine_up,
     bring_schedule_up,
     is_earlier,
+    take_unproved_bound,
     written_digest,
 )
 from twill.base.errors import InputError, short
@@ -164,6 +165,8 @@ class Schedule(Artifact):
         A hash of anything else stays, and is refused.
         """
         told = bring_schedule_up(document) if is_earlier(document) else None
+        if take_unproved_bound(document):
+            told = [*(told or ()), "no bound of programs, since it has no certificate"]
         machine = document.get("machine")
         if not is_earlier(machine):
             return told

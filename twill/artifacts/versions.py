@@ -103,6 +103,16 @@ def bring_schedule_up(schedule: Document) -> list[str]:
     return told
 
 
+def take_unproved_bound(schedule: Document) -> bool:
+    """Take the bound off a promise that has no certificate for it; return whether there was one."""
+    promise = schedule.get("promise")
+    bound = promise.get("bound") if isinstance(promise, dict) else None
+    if not isinstance(promise, dict) or not isinstance(bound, dict) or "certificate" in bound:
+        return False
+    del promise["bound"]
+    return True
+
+
 def _addresses(schedule: Document) -> Iterator[str]:
     """Slots were consecutive: the address of the first gave those of all."""
     for storage in _entries(schedule.get("storage")):

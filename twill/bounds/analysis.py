@@ -1,4 +1,4 @@
-"""What limits a loop on a machine before anything is solved: costs, bounds, recurrences."""
+"""Limits of a loop on a machine before anything is solved: costs, bounds, recurrences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from twill.problem.costs import StaticCost, static_costs
 
 @dataclass(frozen=True)
 class Step:
-    """One dependence of a recurrence: where it leads, after how long, how many iterations later."""
+    """A dependence of a recurrence: its consumer, its delay and its distance in iterations."""
 
     consumer: str
     delay: int

@@ -1,7 +1,7 @@
 """The least time that all functional units need together: the configuration bound.
 
 ResMII bounds the interval unit by unit, though what would keep two units busy may not fit the issue
-slots at the same time. What is in progress in one row of a modulo schedule fits all units: it is a
+slots at the same time. Reservations in progress in a row of a modulo schedule fit all units: a
 configuration. Give every reservation a weight such that no configuration weighs more than `most`:
 the weights times lengths of one iteration, over `most`, are then a lower bound of the interval. The
 best weights are the dual solution of the configuration linear program of cutting stock (Gilmore and

@@ -1,4 +1,4 @@
-"""What passing values on takes in every program: recurrences, memory and registers over time."""
+"""Costs of passing values on in every program: recurrences, memory and registers over time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
+from twill.artifacts.bound import Rule
 from twill.artifacts.hardware import Registers
 from twill.artifacts.loop import Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
-from twill.bounds.work import Argument, Executed, Reason, uneven_units
+from twill.bounds.arguments import Argument, Inequality, Reason, alone
+from twill.bounds.work import Executed, uneven_units
 
 
 class Arc(NamedTuple):
@@ -22,13 +24,39 @@ class Arc(NamedTuple):
     consumer: str
     distance: int
     cycles: Fraction
+    dependence: int  # position in the loop
+
+    def inequality(self, *, transfer: bool = False) -> Inequality:
+        """Return what the arc says of the starts of its ends."""
+        ends = (self.producer, self.consumer)
+        terms = _between(*ends)
+        rule: Rule = "transfer" if transfer else "delay"
+        return Inequality(rule, ends, self.cycles, self.distance, terms, self.dependence)
 
 
-class _Path(NamedTuple):
-    """The longest of the ways from one operation to another."""
+class Path(NamedTuple):
+    """The longest of the ways from one operation to another, or the time a value is kept by it.
+
+    Attributes
+    ----------
+    cycles, distance
+        The time is `cycles` less `distance` intervals.
+    proof : tuple of Inequality
+        Inequalities whose sum says that it is no shorter.
+    """
 
     cycles: Fraction
     distance: int
+    proof: tuple[Inequality, ...] = ()
+
+    def after(self, interval: Fraction) -> Fraction:
+        """Return the time at an interval."""
+        return self.cycles - self.distance * interval
+
+
+def _between(producer: str, consumer: str) -> tuple[tuple[str, int], ...]:
+    """Return the terms of the time from the start of one operation to that of another."""
+    return (f"start of {consumer}", 1), (f"start of {producer}", -1)
 
 
 class Dataflow:
@@ -39,7 +67,11 @@ class Dataflow:
         self.data = [d for d in loop.dependences if d.kind == "data"]
         waits = _waits(machine, executed.values())
         self.making = {name: one.completing + waits[name] for name, one in executed.items()}
-        self.arcs = [Arc(d.producer, d.consumer, d.distance, self._least(d)) for d in self.data]
+        self.arcs = [
+            Arc(d.producer, d.consumer, d.distance, self._least(d), position)
+            for position, d in enumerate(loop.dependences)
+            if d.kind == "data"
+        ]
 
     def _least(self, dependence: Dependence) -> Fraction:
         """Return the cycles from a value's start to its reader's, at least.
@@ -71,7 +103,8 @@ class Dataflow:
         while arcs := self.too_long(found.cycles if found else Fraction(0), self.arcs):
             figures = {arc.producer: arc.cycles for arc in arcs}
             over = sum(arc.distance for arc in arcs)
-            found = Argument("recurrence", tuple(figures), figures, over)
+            proof = alone((arc.inequality(), 1) for arc in arcs)
+            found = Argument("recurrence", tuple(figures), figures, over, proof)
         return found
 
     def too_long(self, interval: Fraction, arcs: Sequence[Arc]) -> list[Arc]:
@@ -97,22 +130,20 @@ class Dataflow:
         place = cycle.index(first) + 1
         return (cycle[place:] + cycle[:place])[::-1]
 
-    def paths(self, source: str, interval: Fraction) -> dict[str, _Path]:
+    def paths(self, source: str, interval: Fraction) -> dict[str, Path]:
         """Return the longest path from an operation to each that it reaches, at an interval."""
-        found = {source: _Path(Fraction(0), 0)}
+        found = {source: Path(Fraction(0), 0)}
         changed = True
         while changed:
             changed = False
             for arc in self.arcs:
                 if (path := found.get(arc.producer)) is None:
                     continue
-                new = _Path(path.cycles + arc.cycles, path.distance + arc.distance)
+                new = Path(path.cycles + arc.cycles, path.distance + arc.distance)
                 old = found.get(arc.consumer)
-                longer = old is None or (
-                    new.cycles - new.distance * interval > old.cycles - old.distance * interval
-                )
-                if longer:
-                    found[arc.consumer], changed = new, True
+                if old is None or new.after(interval) > old.after(interval):
+                    proof = (*path.proof, arc.inequality())
+                    found[arc.consumer], changed = new._replace(proof=proof), True
         return found
 
     # -- residence ----------------------------------------------------------------------------
@@ -127,7 +158,8 @@ class Dataflow:
                 for o in loop.operations
                 if o.result is not None and o.result.memory == name
             }
-            yield from self._fitting("memory", name, sizes, memory.room - fixed, self._in_memory)
+            in_memory = partial(self._in_memory, name)
+            yield from self._fitting("memory", name, sizes, memory.room - fixed, in_memory)
         if machine.registers is not None:
             each = {o.name: self._registers(o) for o in loop.operations}
             sizes = {name: size for name, size in each.items() if size}
@@ -140,7 +172,7 @@ class Dataflow:
         of: str,
         sizes: Mapping[str, int],
         room: int,
-        residence: Callable[[str, Fraction], _Path],
+        residence: Callable[[str, Fraction], Path],
     ) -> Iterator[Argument]:
         """Yield the interval in which what values take, times how long, has room, if there is one.
 
@@ -155,17 +187,16 @@ class Dataflow:
         room -= sum(min(sizes[name] for name in cycle) * times for cycle, times in updated)
         interval = self.recurrence.cycles if self.recurrence else Fraction(0)
         while True:
-            figures: dict[str, Fraction] = {}
-            free = room
-            for name in sizes.keys() - members:
-                path = residence(name, interval)
-                if path.cycles - path.distance * interval > 0:
-                    figures[name] = sizes[name] * path.cycles
-                    free += sizes[name] * path.distance
-            if free <= 0 or not any(figures.values()):
+            kept = {name: residence(name, interval) for name in sizes if name not in members}
+            kept = {name: path for name, path in kept.items() if path.after(interval) > 0}
+            free = room + sum(sizes[name] * path.distance for name, path in kept.items())
+            if free <= 0 or not any(path.cycles for path in kept.values()):
                 return
-            figures = {name: figures[name] for name in sizes if figures.get(name)}
-            found = Argument(reason, (of,), figures, free)
+            terms = tuple((f"{name} in {of}", -sizes[name]) for name in kept)
+            fits = Inequality("room", (of, *kept), intervals=room, terms=terms)
+            proofs = ((proof, sizes[name]) for name in kept for proof in kept[name].proof)
+            figures = {n: sizes[n] * path.cycles for n, path in kept.items() if path.cycles}
+            found = Argument(reason, (of,), figures, free, alone([(fits, 1), *proofs]))
             if found.cycles <= interval:
                 yield found
                 return
@@ -174,8 +205,8 @@ class Dataflow:
     def _updated(self, values: Iterable[str]) -> Iterator[tuple[list[str], int]]:
         """Yield values that are updated in place in a circle, and the iterations that it spans.
 
-        One of them is there all the time for each iteration of these; in registers only what an
-        operation updates itself, since others may be sent through memory.
+        For each iteration of these, one of the values is there all the time. In registers only a
+        result that its own operation updates counts, since others may be sent through memory.
         """
         following = {
             d.producer: (d.consumer, d.distance)
@@ -198,22 +229,43 @@ class Dataflow:
         """Return the dependences by which a value is read."""
         return [d for d in self.data if d.producer == value]
 
-    def _in_memory(self, value: str, interval: Fraction) -> _Path:
+    def _in_memory(self, memory: str, value: str, interval: Fraction) -> Path:
         """Return how long a value is in memory: from the begin of its write until it was read.
 
-        Who updates it in place has its memory from then on.
+        An update in place has the memory from its start on.
         """
         paths = self.paths(value, interval)
         ends = []
         for d in self.readers(value):
-            path = paths[d.consumer]
             reads = Fraction(0) if d.in_place else self._executed[d.consumer].reading
-            ends.append(_Path(path.cycles + reads, path.distance - d.distance))
-        return max(
-            ends, key=lambda p: p.cycles - p.distance * interval, default=_Path(Fraction(0), 0)
-        )
+            ends.append(self.kept(d, paths[d.consumer], reads, ("read", memory)))
+        return max(ends, key=lambda path: path.after(interval), default=Path(Fraction(0), 0))
 
-    def _in_registers(self, value: str, _interval: Fraction) -> _Path:
+    def kept(
+        self,
+        read: Dependence,
+        path: Path,
+        held: Fraction,
+        where: tuple[Rule, str],
+        groups: tuple[tuple[str, ...], ...] = (),
+    ) -> Path:
+        """Return how long a value is kept for a reader.
+
+        `path`: to the reader; `held`: cycles from its start on; `where`: the rule, and in what.
+        """
+        rule, place = where
+        position = next(i for i, d in enumerate(self._loop.dependences) if d is read)
+        terms = (f"{read.producer} in {place}", 1), *_between(read.consumer, read.producer)
+        last = Inequality(rule, (place,), held, -read.distance, terms, position, groups)
+        return Path(path.cycles + held, path.distance - read.distance, (*path.proof, last))
+
+    def made(self, value: str, place: str, held: Fraction = Fraction(0)) -> Path:
+        """Return how long a value is in registers: until it can be read, and `held` longer."""
+        cycles = self.making[value] + held
+        terms = ((f"{value} in {place}", 1),)
+        return Path(cycles, 0, (Inequality("made", (place, value), cycles, 0, terms),))
+
+    def _in_registers(self, value: str, _interval: Fraction) -> Path:
         """Return how long a value is in registers: until it can be read, or sent to others.
 
         Asynchronous readers hold it, or the copy that was sent, until they have read it.
@@ -224,8 +276,9 @@ class Dataflow:
             for d in readers
             if self._executed[d.consumer].cost.asynchronous and not d.in_place
         ]
-        made = self.making[value] if readers else Fraction(0)
-        return _Path(made + max(held, default=Fraction(0)), 0)
+        if not readers:
+            return Path(Fraction(0), 0)
+        return self.made(value, "registers", max(held, default=Fraction(0)))
 
     def _registers(self, operation: Operation) -> int:
         """Return the registers of a result in all threads of the warps that it is read by."""
@@ -271,9 +324,9 @@ def launched(machine: Machine, registers: Registers, sets: int) -> int:
 
 
 def _waits(machine: Machine, executed: Collection[Executed]) -> dict[str, int]:
-    """Return what somebody pays for a wait, from each operation's end until its result is read.
+    """Return the cycles paid for a wait, from each operation's end until its result is read.
 
-    It is paid from the whole cycle on in which what it waits for happens. Where several operations
+    A wait is paid from the start of the cycle in which its event happens. Where several operations
     are on an in-order unit the wait for another one may stand for it, at any time.
     """
     costs = machine.synchronisation

@@ -1,4 +1,4 @@
-"""What no interval can make feasible, found before any solver starts, and how to refuse it."""
+"""Loops that no interval makes feasible, found before any solver starts, and their errors."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class ResourceArgument:
     parts : tuple of (str, int, int)
         Operations whose reservations are summed as length times count, over the capacity.
     alone : bool
-        Whether it is one reservation that has to fit beside its own next instances.
+        Whether a single reservation has to fit with its own next instances.
     """
 
     unit: str
@@ -90,10 +90,10 @@ class ResourceArgument:
 def resource_bound(problem: Problem, unit: str) -> int:
     """Return the least interval at which a unit has time for one iteration's work.
 
-    Each reservation has to fit beside its own next instances. Beyond that, for any threshold t up
-    to half of the capacity, a reservation of more than capacity - t excludes all of t and more, so
-    that it may be counted as the whole unit if those below t are not counted at all (the dual
-    feasible functions of bin packing, Fekete and Schepers 2001).
+    Each reservation has to fit with its own next instances. For any threshold t up to half of the
+    capacity, a reservation of more than capacity - t excludes all of t and more. Such a reservation
+    counts as the whole unit, and reservations below t do not count. These are the dual feasible
+    functions of bin packing (Fekete and Schepers 2001).
     """
     return resource_argument(problem, unit).value
 

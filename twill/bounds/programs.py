@@ -1,17 +1,18 @@
 """Lower bounds on the interval of every program of a loop on the simulated SM.
 
 docs/bounds.md says why each holds, and on which rules of the simulator it rests. Nothing here knows
-of orders or waits: operations go to any groups, and nobody waits for more than data.
+of orders or waits: operations go to any groups, and waits are for data only.
 """
 
 from __future__ import annotations
 
+from twill.artifacts.bound import ProgramBound
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.proof import ProgramBound
+from twill.bounds.arguments import Argument
 from twill.bounds.dataflow import Dataflow
 from twill.bounds.sharing import Sharing
-from twill.bounds.work import Argument, Executed, commands, works
+from twill.bounds.work import Executed, commands, works
 
 
 def program_bound(loop: Loop, machine: Machine, *, latency: int | None = None) -> ProgramBound:

@@ -15,9 +15,9 @@ RELAXED = ("dependence", "registers")
 def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]) -> bool:
     """Return whether values take more registers for longer than all wide groups have together.
 
-    In every interval each value lives at least as long as the longest path to its readers, so that
-    its registers times that time are taken; what the register file can give to groups, less the
-    reserve of each, times the interval is offered.
+    In every interval each value lives at least as long as the longest path to its readers. Its
+    registers times that time are taken. The register file offers the registers of groups, less the
+    reserve of each, times the interval.
     """
     file = problem.registers
     if file is None:

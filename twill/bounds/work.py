@@ -1,6 +1,6 @@
-"""What the operations of a loop take of the units and issue slots of the simulated SM.
+"""Units and issue slots of the simulated SM that the operations of a loop take.
 
-It is stated here as docs/bounds.md does, without the simulator's code.
+The rules are those of docs/bounds.md, without the simulator's code.
 """
 
 from __future__ import annotations
@@ -11,52 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
 
+from twill.artifacts.bound import Rule
 from twill.artifacts.loop import Cost, Operation, Step
 from twill.artifacts.machine import Machine
-from twill.artifacts.proof import ProgramBound
-
-Reason = Literal[
-    "work", "issue slots", "commands", "recurrence", "memory", "registers", "registers of groups"
-]
-Figures = Mapping[str, Fraction | int]
-
-
-@dataclass(frozen=True)
-class Argument:
-    """Why no program takes less: the sum of its figures, over what there is of it in a cycle.
-
-    Attributes
-    ----------
-    reason : str
-        ``work`` of a unit, ``issue slots`` of a context, ``commands`` of an operation, a
-        ``recurrence``, residence in a ``memory`` or in ``registers``, or ``registers of groups``
-        that operations share.
-    of : tuple of str
-        The unit, the operations of the recurrence or in the groups, or the memory.
-    figures : mapping of str to number
-        By operation: cycles of the unit, instructions, cycles of the recurrence, or bytes (columns,
-        registers) times cycles; of groups the interval, by the way to share them that is fastest.
-    over : number
-        Contexts, iterations that the recurrence spans, or bytes (columns, registers) there are.
-    """
-
-    reason: Reason
-    of: tuple[str, ...]
-    figures: Figures
-    over: Fraction | int = 1
-
-    @property
-    def cycles(self) -> Fraction:
-        """The interval that no program is below."""
-        return Fraction(sum(self.figures.values())) / self.over
-
-    @property
-    def bound(self) -> ProgramBound:
-        """It, as schedules have it."""
-        return ProgramBound(cycles=float(self.cycles), reason=self.reason, of=self.of)
-
+from twill.bounds.arguments import Argument, Inequality, Reason, alone
 
 # -- what an operation executes -------------------------------------------------------------------
 
@@ -87,7 +46,7 @@ class Executed:
 
     @cached_property
     def warps(self) -> tuple[tuple[Instructions, ...], ...]:
-        """What each warp of a synchronous operation issues; the first ones may issue one more."""
+        """Instructions of each warp of a synchronous operation; the first may have one more."""
         if self.cost.asynchronous:
             return ()
         return tuple(
@@ -110,7 +69,7 @@ class Executed:
 
     @cached_property
     def demands(self) -> tuple[Step, ...]:
-        """What commands of an asynchronous operation take, its own unit first."""
+        """Demands of the commands of an asynchronous operation, its own unit first."""
         steps = self.cost.steps if self.cost.asynchronous else ()
         return tuple(step for step in steps if step.unit != self.machine.issue_unit)
 
@@ -189,10 +148,10 @@ def works(executed: Sequence[Executed], machine: Machine) -> Iterator[Argument]:
         commands = {e.name: e.filling(name, streams=streams) for e in executed}
         if unit.scope == "sm":
             together = {of: sum(pipe[of]) + commands[of] for of in pipe}
-            yield from _argument("work", name, together)
+            yield from _argument("work", "work", name, together)
         else:
             yield from _in_contexts("work", name, pipe, machine.contexts.value)
-            yield from _argument("work", name, commands)
+            yield from _argument("work", "work", name, commands)
     if machine.issue_unit is not None:
         slots = {
             e.name: [Fraction(sum(i.count for i in warp)) for warp in e.warps] for e in executed
@@ -203,7 +162,7 @@ def works(executed: Sequence[Executed], machine: Machine) -> Iterator[Argument]:
 def _is_crowded(port: str, executed: Iterable[Executed]) -> bool:
     """Return whether streams through a port may wait for each other.
 
-    The simulator then books others beside those that wait, and beside more than there is.
+    The simulator then books other streams at the same time, above the capacity.
     """
     parts = defaultdict[str, list[Fraction]](list)
     lengths, apart = defaultdict[str, list[Fraction]](list), defaultdict[str, list[Fraction]](list)
@@ -232,30 +191,33 @@ def _in_contexts(
 
     `warps`: cycles of every warp, by operation.
     """
-    yield from _argument(
-        reason, unit, {of: sum(w, Fraction(0)) for of, w in warps.items()}, contexts
-    )
+    average: Rule = "work of contexts" if reason == "work" else "slots of contexts"
+    fullest: Rule = "work of a context" if reason == "work" else "slots of a context"
+    together = {of: sum(w, Fraction(0)) for of, w in warps.items()}
+    yield from _argument(reason, average, unit, together, contexts)
     everywhere = {of: len(w) // contexts * min(w, default=Fraction(0)) for of, w in warps.items()}
     narrow = {of: w[-1] for of, w in warps.items() if len(w) % contexts}
     if narrow:
         most = max(narrow, key=lambda of: narrow[of])
-        yield from _argument(reason, unit, everywhere | {most: everywhere[most] + narrow[most]})
+        figures = everywhere | {most: everywhere[most] + narrow[most]}
+        yield from _argument(reason, fullest, unit, figures)
 
 
 def _argument(
-    reason: Reason, of: str, figures: Mapping[str, Fraction], over: int = 1
+    reason: Reason, rule: Rule, of: str, figures: Mapping[str, Fraction], over: int = 1
 ) -> Iterator[Argument]:
     """Yield an argument of those figures that are not nothing, if there are any."""
     if some := {name: figure for name, figure in figures.items() if figure}:
-        yield Argument(reason, (of,), some, over)
+        needed = Inequality(rule, (of,), sum(some.values(), Fraction(0)), over)
+        yield Argument(reason, (of,), some, over, alone([(needed, 1)]))
 
 
 def commands(executed: Iterable[Executed]) -> Iterator[Argument]:
     """Yield for how long a command keeps a warp from issuing that of the next iteration."""
     for one in executed:
         if one.cost.asynchronous and one.cost.issue:
-            each = Fraction(one.cost.issue, one.commands)
-            yield Argument("commands", (one.name,), {one.name: each})
+            figures = {one.name: Fraction(one.cost.issue, one.commands)}
+            yield from _argument("commands", "command", one.name, figures)
 
 
 def uneven_units(executed: Collection[Executed], machine: Machine) -> set[str]:

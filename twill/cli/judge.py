@@ -14,6 +14,7 @@ from twill.cli.command import command, print_json, refusals
 from twill.cli.options import PROGRAMS, EffortName, Json, ScheduleName, Workers, processes
 
 if TYPE_CHECKING:
+    from twill.artifacts.bound import BoundFile
     from twill.artifacts.schedule import Schedule
     from twill.explain.programs import ProgramLever
     from twill.sim.checks import Checks
@@ -43,40 +44,90 @@ def verify(
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
+    Of a file that `twill explain --bound` has written, the certificate of the bound is checked.
+
     With --reprove also if a refutation turns out to be false, or is not made again in time. With
     --run also if there is a race, more is occupied than there is, or a run takes longer than
     promised or than the static interval.
     """
+    if values and not execute:
+        raise InputError("only of use with --run", path="--values")
+    if (bound := _bound_file(schedule_file)) is None:
+        asked = Asked(timeout, reprove=reprove, execute=execute, values=values)
+        _verify_schedule(schedule_file, asked, as_json=as_json)
+    elif reprove or execute:
+        raise InputError("only of use with a schedule", path="--reprove, --run")
+    else:
+        _verify_bound(bound, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Further checks of a schedule: options of ``twill verify``."""
+
+    timeout: float | None
+    reprove: bool
+    execute: bool
+    values: bool
+
+
+def _verify_schedule(file: str, asked: Asked, *, as_json: bool) -> None:
+    """Print whether a schedule keeps every rule; exit status 1 if not."""
     from twill.explain import reprove as again
     from twill.frontends.schedules import load_schedule
     from twill.show.proof import print_reproof, print_verdict
     from twill.verification import verify as check
 
-    if values and not execute:
-        raise InputError("only of use with --run", path="--values")
-    schedule = load_schedule(schedule_file)
+    schedule = load_schedule(file)
     verdict = check(schedule)
     reproofs = []
     ran = Ran()
     if not as_json:
         print_verdict(verdict)
-    if reprove and verdict.valid:
+    if asked.reprove and verdict.valid:
         with progress(f"reproving {schedule.name}") as report:
-            for reproof in again(schedule, timeout, report):
+            for reproof in again(schedule, asked.timeout, report):
                 reproofs.append(reproof)
                 if not as_json:
                     print_reproof(reproof)
-    if execute and verdict.valid:
+    if asked.execute and verdict.valid:
         with refusals(as_json=as_json), progress(f"running {schedule.name}"):
-            ran = Ran.of(schedule, values=values)
+            ran = Ran.of(schedule, values=asked.values)
         if not as_json:
             ran.print()
     if as_json:
-        again_told = [asdict(reproof) for reproof in reproofs] if reprove else None
-        ran_told = ran.data if execute else {"runs": None, "checks": None}
+        again_told = [asdict(reproof) for reproof in reproofs] if asked.reprove else None
+        ran_told = ran.data if asked.execute else {"runs": None, "checks": None}
         print_json("verdict", {**_verdict(verdict), "reproved": again_told, **ran_told})
     reproved = all(reproof.outcome == "refuted" for reproof in reproofs)
     if not (verdict.valid and reproved and ran.passed):
+        raise typer.Exit(1)
+
+
+def _bound_file(name: str) -> BoundFile | None:
+    """Return the bound that a file has, None if it is of something else."""
+    from twill.artifacts.base import says_schema
+    from twill.artifacts.bound import BoundFile
+    from twill.base.files import read_bytes
+
+    if not name.endswith(".json"):
+        return None
+    text = read_bytes(name)
+    return BoundFile.from_json(text, file=name) if says_schema(text, "twill.bound") else None
+
+
+def _verify_bound(bound: BoundFile, *, as_json: bool) -> None:
+    """Print whether the certificate of a bound proves it."""
+    from twill.show.proof import print_verdict
+    from twill.verification import verify_bound
+
+    verdict = verify_bound(bound)
+    if as_json:
+        nothing = {"reproved": None, "runs": None, "checks": None}
+        print_json("verdict", {**_verdict(verdict), **nothing})
+    else:
+        print_verdict(verdict)
+    if not verdict.valid:
         raise typer.Exit(1)
 
 
@@ -131,6 +182,7 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
         "trusted": [asdict(claim) for claim in verdict.trusted],
         "within": list(verdict.within),
         "unchecked": list(verdict.unchecked),
+        "rests_on": list(verdict.rests_on),
     }
 
 
@@ -147,6 +199,14 @@ def explain(
     effort: Annotated[
         EffortName, Option(help=f"Of a program: simulations for each lever, {PROGRAMS}.")
     ] = EffortName.quick,
+    bound: Annotated[
+        str | None,
+        Option(
+            "--bound",
+            metavar="FILE",
+            help="Write the bound of all programs, with its certificate, for `twill verify`.",
+        ),
+    ] = None,
     jobs: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -160,12 +220,25 @@ def explain(
     from twill.polish import programs_of
 
     schedule = load_schedule(schedule_file)
+    if bound is not None:
+        _write_bound(schedule, bound)
     with refusals(as_json=as_json), progress(f"explaining {schedule_file}") as report:
         if schedule.promise is not None or schedule.proof is None:
             simulations = programs_of(effort.value, schedule.loop) if levers else 0
             _explain_program(schedule, simulations, jobs, report, as_json=as_json)
         else:
             _explain_proof(schedule, timeout, report, levers=levers, as_json=as_json)
+
+
+def _write_bound(schedule: Schedule, file: str) -> None:
+    """Write the bound of a schedule's loop, under the first conditions of its promise."""
+    from twill.artifacts.bound import BoundFile
+    from twill.bounds.programs import program_bound
+    from twill.explain.programs import bound_latency
+
+    latency = bound_latency(schedule)
+    found = program_bound(schedule.loop, schedule.machine, latency=latency)
+    BoundFile(loop=schedule.loop, machine=schedule.machine, latency=latency, bound=found).save(file)
 
 
 def _explain_program(

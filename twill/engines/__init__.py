@@ -1,4 +1,4 @@
-"""What every engine takes and gives."""
+"""Questions and answers of every engine."""
 
 from __future__ import annotations
 

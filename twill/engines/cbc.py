@@ -1,8 +1,9 @@
 """The pure modulo schedule as an integer linear program, solved by CBC through PuLP.
 
 Binary variables place each operation in a row of the modular reservation table, an integer counts
-its stage (the formulation of Govindarajan, Altman and Gao that Stoutchinin's ILP builds on). It is
-indexed by time, so it serves coarse grids: the paper's normalized costs, and cross-checks.
+its stage (the formulation of Govindarajan, Altman and Gao that Stoutchinin's ILP builds on).
+Variables are indexed by time, so they serve coarse grids: the paper's normalized costs, and
+cross-checks.
 """
 
 from __future__ import annotations

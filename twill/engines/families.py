@@ -1,7 +1,7 @@
-"""What both engines state of a problem: warp groups, and a method for each family of constraints.
+"""Statements of both engines on a problem: warp groups, and a method for each constraint family.
 
-It is said in literals and times of any solver. What comes of it in rows, stages and clauses, and
-all that is counted (capacities above one, registers, memories), each engine states by itself.
+Literals and times are those of any solver. Rows, stages, clauses and all counts (capacities above
+one, registers, memories) are stated by each engine itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Literal = Any  # `True`, `False`, or a Boolean variable of a solver or its compl
 
 
 class Logic(Protocol):
-    """What is stated of literals."""
+    """Statements on literals."""
 
     def fresh(self, name: str = "") -> Literal:
         """Return a new Boolean variable."""
@@ -45,7 +45,7 @@ class Logic(Protocol):
 
 
 class Clock(Protocol):
-    """What is stated of issue times M(v), unless one of some literals is true."""
+    """Statements on issue times M(v), unless one of some literals is true."""
 
     def require(
         self, v: int, u: int, amount: int, iterations: int, unless: Sequence[Literal] = ()
@@ -180,7 +180,7 @@ class Places:
         return [self._logic.negated(x) for x in self.conditions(end)]
 
     def read(self, holds: Callable[[Literal], bool]) -> tuple[int, ...]:
-        """Return the group of each operation; `holds` tells what is true of a literal."""
+        """Return the group of each operation; `holds` evaluates a literal."""
         return tuple(next(g for g, x in here.items() if x is True or holds(x)) for here in self.on)
 
 
@@ -243,7 +243,7 @@ class Families:
                     self._clock.require(v, end.operation, end.offset, more, unless)
 
     def wishes(self) -> None:
-        """What the user has pinned and ordered."""
+        """Pins and orders of the user."""
         wishes = self._problem.wishes
         for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
             places = self._places

@@ -1,4 +1,4 @@
-"""What every engine takes and gives."""
+"""Questions and answers of every engine."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a solution may have at most, or of slack at least; None is no limit."""
+    """Limits of a solution: the most of each, of slack the least; None is no limit."""
 
     length: int | None = None  # from first issue to last completion; None: the question's own
     groups: int | None = None  # used
@@ -90,7 +90,7 @@ class Answer:
 
 
 class Engine(Protocol):
-    """One joint system, asked again and again under further limits."""
+    """A joint system, asked again and again under further limits."""
 
     def solve(self, limits: Limits = NO_LIMITS) -> Answer:
         """Search for a schedule within these limits."""

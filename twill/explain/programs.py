@@ -10,8 +10,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.errors import RefusedError
+from twill.bounds.arguments import Argument
 from twill.bounds.programs import program_bound, program_bounds
-from twill.bounds.work import Argument
 from twill.explain.levers import machine_with_a_group, with_unit_halved
 from twill.polish import polish
 from twill.sim.analysis.profile import Critical
@@ -77,9 +77,14 @@ def explain_program(schedule: Schedule) -> ProgramExplanation:
     run = simulate(schedule, conditions, Recording())
     taken = run.measured_interval_cycles or run.total_cycles / conditions.iterations
     critical = run.profile.critical if run.profile else None
-    latency = 0 if conditions.latency else None
+    latency = bound_latency(schedule)
     arguments = program_bounds(schedule.loop, schedule.machine, latency=latency)
     return ProgramExplanation(taken, critical, arguments[:ARGUMENTS])
+
+
+def bound_latency(schedule: Schedule) -> int | None:
+    """Return what loads take at least under the first conditions of a promise; None if nominal."""
+    return 0 if promised_conditions(schedule)[0].latency else None
 
 
 def program_levers(

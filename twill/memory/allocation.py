@@ -1,8 +1,8 @@
 """Addresses of every instance in SMEM and TMEM, with memory shared in time.
 
-A value keeps its place from its issue until its last reader is done with it and, towards a writer
-on another warp group than that reader, for a signal hop more. Values that never live at once may
-share addresses; they do only where a memory is too small for all side by side.
+A value keeps its place from its issue until its last reader is done with it. Towards a writer on
+another warp group than that reader, it does so for a signal hop more. Values that never live at
+once may share addresses; they do only where a memory is too small for all side by side.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Conflict:
         the count seen is its slots; of two any instance of one seen by the other says that they
         share no address.
     needed : int
-        What the occupants take at once in the unit of `Problem.memories`, if that alone is too
-        much; otherwise 0.
+        The space that the occupants take at once, in the unit of `Problem.memories`, if that alone
+        is too much; otherwise 0.
     """
 
     memory: str
@@ -118,14 +118,14 @@ def allocate(
     """Find addresses for all that a schedule keeps in SMEM and TMEM.
 
     An occupant gets as many slots as instances of it are alive at its own start. Two occupants
-    share no address if one of them is alive at a start of the other. For nearly all pairs that is
-    what their slots ask for one by one: an occupant with two slots or more is always alive, and
+    share no address if one of them is alive at a start of the other. For nearly all pairs their
+    slots ask for the same, one by one. An occupant with two slots or more is always alive, and
     meets every slot of any other sooner or later.
 
     Whether addresses exist therefore depends on nothing but these counts, and on what the problem
     fixes: sizes, invariants, updates in place, halves. A greater count only adds slots, and pairs
-    that must not share; whoever finds addresses for greater counts has found them for lesser ones.
-    So the counts among occupants that do not fit are all that a `Conflict` has to name.
+    that must not share; addresses for greater counts are addresses for lesser ones. So the counts
+    among occupants that do not fit are all that a `Conflict` has to name.
 
     `slots`: least slots of some results, by operation; these share no address with anything. A
     conflict then proves nothing about other assignments.
@@ -161,7 +161,7 @@ class _Entry:
 
 
 class _Memory:
-    """One memory of one schedule."""
+    """A memory of a schedule."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class _Memory:
     def _sides(self) -> dict[str, int]:
         """Numbers of the sets of values that have to lie in one half of the lanes.
 
-        The slots of a value do, since Triton gives a ring columns of its own for each slot; first
+        The slots of a value do, since Triton gives a ring columns of its own for each slot. First
         factor and accumulator of a product do (a restriction of the hardware according to Triton's
         TensorMemoryAllocation.cpp), and what is updated in place.
         """
@@ -329,8 +329,8 @@ class _Memory:
     def _costs(self, apart: Apart) -> dict[tuple[int, int], int]:
         """Return what sharing costs the pairs that may.
 
-        It costs twice as much where neither depends on the other within an iteration, so that both
-        ends have to be waited for.
+        Sharing costs twice as much where neither depends on the other within an iteration, so that
+        both ends have to be waited for.
         """
         behind = self.problem.least_distances
         starts = [[self.tenants[i].operation for i, _ in e.chain.members] for e in self.entries]
@@ -344,7 +344,7 @@ class _Memory:
     # -- what finds no addresses, and why ---------------------------------------------------------
 
     def _conflict(self, apart: Apart) -> Conflict:
-        """Return few entries that do not fit together, with as few slots as do not."""
+        """Return a small set of entries that do not fit together, with the least such slots."""
         entries = self.entries
         weight, clique = heaviest_clique([entry.buffer for entry in entries], apart)
         crowded = weight > HALVES * self.capacity

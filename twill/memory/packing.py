@@ -1,6 +1,6 @@
 """Disjoint address ranges for buffers of which some may share them.
 
-First fit in a few orders, then an exact search over integer inequalities by Yices.
+First fit in several orders, then an exact search over integer inequalities by Yices.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Buffer:
 
     @property
     def weight(self) -> int:
-        """What all ranges take, in half columns where halves count."""
+        """Space that all ranges take, in half columns where halves count."""
         return self.size * self.count * (1 if self.halved else 2)
 
 
@@ -255,8 +255,8 @@ def _best(
 def _searched(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed | None:
     """Place buffers with their addresses as integer variables, or return None if that cannot be.
 
-    What shares no address with anything lies first: wherever it lies, all below it can move up by
-    its size.
+    Occupants that share no address with others lie first: wherever they lie, all below can move
+    up by their size.
     """
     if any(buffer.size > capacity for buffer in buffers):
         return None

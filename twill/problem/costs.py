@@ -3,8 +3,8 @@
 The machine file says what an operation does to each unit. Here that becomes a resource reservation
 table (paper section 3.1). Issue slots are a unit like any other, counted in eighths of what the
 contexts issue a cycle: an exponential issues one instruction in eight cycles (1/8). A stream that
-could fill every slot is costed at 7/8 for 8/7 of the time, since at 8/8 nothing, not even an
-exponential, could ever run beside it.
+could fill every slot is costed at 7/8 for 8/7 of the time. At 8/8 not even an exponential could run
+at the same time.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
     Raises
     ------
     InputError
-        If no rule applies, or a given cost names a unit that the machine lacks or has too few of.
+        If no rule applies, or a given cost names a unit of which the machine has none or not
+        enough.
     """
     for index, operation in enumerate(loop.operations):
         for position, step in enumerate(operation.cost.steps if operation.cost else ()):
@@ -131,8 +132,8 @@ def _side_by_side(operation: Operation, steps: tuple[Step, ...], machine: Machin
 def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[Used, int]:
     """Reserve for steps that follow each other; return the reservations and the occupancy.
 
-    Every reservation starts at issue, because feasibility is monotone in the interval only then:
-    the short tail of an operation (the shuffles of a reduction) is booked at its start, and issue
+    Every reservation starts at issue, because feasibility is monotone in the interval only then.
+    The short tail of an operation (the shuffles of a reduction) is booked at its start, and issue
     slots at the highest rate of any step throughout.
     """
     shares = [_issue_share(step, machine) for step in steps]

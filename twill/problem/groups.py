@@ -36,9 +36,9 @@ class WarpGroup:
 def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
     """Return all warp groups that a schedule may use; it need not use them all.
 
-    Those for operations of variable latency come first. There are as many as could ever help.
-    Where both kinds could do with more groups of a width than the machine has, each is given what
-    it could do with, and `pools` says how many of them may be used together.
+    Groups for operations of variable latency come first. There are as many as could ever help. Both
+    kinds may ask for more groups of a width than the machine has. Each is given what it asks for,
+    and `pools` says how many of them may be used together.
     """
     file, counts, helpful = problem.registers, _counts(problem), _helpful(problem)
     limit = UNLIMITED if file is None else rules.room(file, file.most)
@@ -58,8 +58,8 @@ def _counts(problem: Problem) -> dict[int, int]:
 def _helpful(problem: Problem) -> dict[tuple[bool, int], int]:
     """Return how many groups of each kind and width a schedule could use.
 
-    What an idle narrower group could execute as well moves there, so that a wider one is used for
-    operations that need it, and for what is too much for all narrower ones.
+    Operations that an idle narrower group could execute as well move there. A wider group is used
+    for operations that need it, or that are too many for all narrower ones.
     """
     counts, widths = _counts(problem), _narrowest_widths(problem)
     cascades = narrower_is_as_good(problem)
@@ -111,8 +111,8 @@ def _most_loading(problem: Problem) -> int:
 def narrower_is_as_good(problem: Problem) -> bool:
     """Return whether a group's work may as well be done by an idle narrower one that takes it.
 
-    It may not where that costs registers: narrow groups share one allocation, which is the largest
-    of theirs in each of their blocks, and a launch of fewer blocks may have fewer registers.
+    A move may not cost registers. Narrow groups share an allocation, the largest in each of their
+    blocks, and a launch of fewer blocks may have fewer registers.
     """
     file = problem.registers
     if file is None:
@@ -156,8 +156,8 @@ def most_used(groups: Sequence[WarpGroup]) -> int:
 def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[int, int]]:
     """Return pairs (first, second) of groups where the second is used only if the first is.
 
-    Identical groups are opened in order; a wider group than any operation needs, only after all of
-    the next narrower width: what it executes could as well move to one of those that is idle.
+    Identical groups are opened in order. A wider group than any operation needs is opened only
+    after all of the next narrower width: its operations could as well move to an idle one of these.
     """
     pairs = []
     scarce = {g for pool in pools(groups) for g in pool.members}
@@ -201,8 +201,8 @@ def groups_within(
 ) -> frozenset[int]:
     """Return the positions of the groups that a schedule with at most `most` groups may use.
 
-    A group is used only after those that are opened before it, and beside one for the operations
-    that none of these take.
+    A group is used only after those that are opened before it, and together with one for the
+    operations that none of these take.
     """
     if most is None:
         return frozenset(range(len(groups)))
@@ -262,8 +262,8 @@ def allocated(
 ) -> tuple[WarpGroup, ...] | None:
     """Return the groups with registers allocated, or None if the file cannot hold them.
 
-    Every used group gets the least step that holds what is live on it; what is left goes to the
-    wide computing ones, so that they have equally much beyond that.
+    Every used group gets the least step that holds its live registers. The rest goes to the wide
+    computing groups, in equal parts.
 
     `needed`: most registers per thread live on each; None for a group that is not used.
     """
@@ -334,7 +334,7 @@ def _hand_out(
 ) -> None:
     """Give what is left to wide computing groups, a step at a time where least is beyond values.
 
-    What a compiler needs beside values does not grow with them. Groups that are alike get the same.
+    A compiler's own registers do not grow with the values. Groups that are alike get the same.
     """
     beyond: dict[Share, int] = {}
     for share, amount in allocation.items():

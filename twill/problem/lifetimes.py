@@ -1,4 +1,4 @@
-"""What occupies something for a while: values, working sets, copies, staged transfers.
+"""Occupants of memory and registers: values, working sets, copies, staged transfers.
 
 Each is an `Occupant`. The engines turn "the occupants alive at the start of one of them fit" into
 constraints; usage rises only when an occupant starts, so these instants are all that matter.
@@ -52,7 +52,7 @@ class Occupant:
 def register_occupants(problem: Problem) -> list[Occupant]:
     """Return what takes registers per thread on warp groups.
 
-    What reads an invariant occupies nothing more, but its group has to hold the invariant.
+    Readers of an invariant occupy nothing more, but their groups have to hold the invariant.
     """
     occupants = []
     for operation in problem.operations:
@@ -88,9 +88,9 @@ def register_occupants(problem: Problem) -> list[Occupant]:
 def register_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
     """Return when the registers of v's result become free on v's own group.
 
-    A consumer on the same group holds them until it has read them. One on another group reads the
-    SMEM staging, so that they are free once the transfer is done; under the paper's rules they are
-    held until that consumer issues.
+    A consumer on the same group holds them until it has read them. A consumer on another group
+    reads the SMEM staging, so that they are free once the transfer is done; under the paper's rules
+    they are held until that consumer issues.
     """
     operation = problem.operations[v]
     if not problem.consumers[v]:

@@ -97,7 +97,7 @@ class PinnedRegisters:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a user has decided about a schedule beforehand."""
+    """Decisions of a user about a schedule, made beforehand."""
 
     # Most ``registers`` per thread of a group, warp ``groups``, ``transfers`` and ``stages``.
     limits: tuple[tuple[str, int], ...] = ()

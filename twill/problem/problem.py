@@ -88,7 +88,7 @@ class Problem:
         """Return how long after u its successor v on another group can follow on their unit.
 
         0 if they do not share an in-order unit. Groups take turns on such a unit: v's group is
-        told when u has been issued (docs/model.md, turns).
+        signalled when u has been issued (docs/model.md, turns).
         """
         first, second = self.operations[u], self.operations[v]
         return model.turn(first, second, self.hop, self.rules)

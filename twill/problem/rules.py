@@ -1,8 +1,7 @@
 """The rules of the model, one function each, and where docs/model.md states them.
 
-They are about one operation or dependence at a time, or about one warp group; what has to hold for
-a schedule as a whole the engines state, each family of constraints in a method. What an operation
-costs is in `twill.problem.costs`.
+Each rule is about one operation, dependence or warp group. Constraints on a whole schedule are
+stated by the engines, each family in a method. Costs of operations are in `twill.problem.costs`.
 """
 
 from __future__ import annotations
@@ -113,8 +112,8 @@ def copy_reads(v: ProblemOperation) -> int:
 def taken_over(loop: Loop, registers: Mapping[str, int], name: str) -> Dependence | None:
     """Return the dependence whose registers the element-wise operation `name` takes over.
 
-    It is the widest operand in registers that is at least as wide as the result; the first such
-    (Lifetimes, release). What another operation updates in place stays where it is.
+    The widest operand in registers is taken if at least as wide as the result, the first such
+    (Lifetimes, release). Values that another operation updates in place stay where they are.
 
     `registers`: per thread of each operation's result.
     """
@@ -151,7 +150,7 @@ def working(operation: ProblemOperation) -> int:
 
 
 def unread(operation: ProblemOperation) -> int:
-    """Return the time from its issue for which a value lives that nobody reads (Lifetimes)."""
+    """Return the time from its issue for which a value without readers lives (Lifetimes)."""
     return operation.latency
 
 

@@ -110,9 +110,9 @@ def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
 def _rings(problem: Problem, memory: str) -> dict[int, Occupant]:
     """Return what has slots of its own, which nothing takes over while one of them is alive.
 
-    Values that are alive at one moment meet, so that no slot of one may share an address with a
-    slot of another: at that moment each takes as many slots as it ever has. Updates in place are
-    left out; they share slots.
+    Values that are alive at one moment meet: no slot of one may share an address with a slot of
+    another. At that moment each takes as many slots as it ever has. Updates in place are left out;
+    they share slots.
     """
     shared = {
         v
@@ -195,7 +195,7 @@ def peak(problem: Problem, interval: int, entry: Sum, assignment: Assignment, gr
 
 
 def with_registers(problem: Problem, interval: int, found: Assignment) -> Assignment | None:
-    """Return a solution with registers allocated to its groups, None if the file has too few."""
+    """Return a solution with registers allocated to its groups, None if the file has not enough."""
     if problem.registers is None or all(group.allocation for group in found.groups):
         return found
     groups = allocated(problem, found.groups, peaks(problem, interval, found))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from twill.artifacts.base import Part
+from twill.artifacts.bound import BoundFile
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
@@ -18,6 +19,7 @@ from twill.sim.execute import Run
 from twill.studies.compare import Comparisons
 
 SCHEMAS: dict[str, type[Part]] = {
+    "bound": BoundFile,
     "comparison": Comparisons,
     "journal": JournalLine,
     "loop": Loop,

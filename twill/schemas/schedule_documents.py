@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from twill.artifacts.base import Part
+from twill.artifacts.bound import ProgramBound
 from twill.artifacts.program import Barrier
-from twill.artifacts.proof import Level, LowerBound, ProgramBound, Promise
+from twill.artifacts.proof import Level, LowerBound, Promise
 from twill.artifacts.schedule import Rules
 from twill.base import errors
 from twill.bounds import ResourceArgument
@@ -212,6 +213,7 @@ _JUDGED = (
         trusted=many(Trusted),
         within=STRINGS,
         unchecked=STRINGS,
+        rests_on=STRINGS,
         reproved=many(Reproof) | None,
         runs=many(_KEPT) | None,
         checks=many(Checks) | None,

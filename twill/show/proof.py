@@ -219,6 +219,19 @@ def print_verdict(verdict: Verdict) -> None:
         paragraph(f"all within what was asked for: {', '.join(verdict.within)}")
     if verdict.unchecked:
         paragraph(f"not checked: {'; '.join(verdict.unchecked)}")
+    _print_premises(verdict.rests_on)
+
+
+def _print_premises(rests_on: Sequence[str]) -> None:
+    """Print what a bound rests on: the first premises, and what they add up to."""
+    *premises, end = rests_on or ("",)
+    if end:
+        paragraph("no program is below the bound, as a stranger can check from:")
+        for premise in premises[:MOST]:
+            paragraph(f"- {premise}")
+        if len(premises) > MOST:
+            say(f"- {len(premises) - MOST} more premises (--json prints all)")
+        paragraph(f"- {end}")
 
 
 def print_reproof(reproof: Reproof) -> None:
@@ -239,7 +252,7 @@ def program_explanation_data(
     return {
         "interval_cycles": found.interval_cycles,
         "critical": critical.model_dump() if critical is not None else None,
-        "bounds": [argument.bound.model_dump() for argument in found.arguments],
+        "bounds": [a.bound.model_dump(mode="json", exclude_none=True) for a in found.arguments],
         "levers": None if levers is None else [asdict(lever) for lever in levers],
     }
 

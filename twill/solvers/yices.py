@@ -72,7 +72,7 @@ def _found_as(library: str, path: str) -> Iterator[None]:
 
 
 class Context:
-    """What is asserted in one logic of Yices, some of it only where a guard is assumed."""
+    """Assertions in one logic of Yices, some of them only where a guard is assumed."""
 
     def __init__(self, logic: str, seed: int) -> None:
         self._yices: Any = import_yices()

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from twill.verification.proof import Trusted, conditions
-from twill.verification.verifier import RULES, UNTIMED, Verdict, Violation, verify
+from twill.verification.verifier import RULES, UNTIMED, Verdict, Violation, verify, verify_bound
 
-__all__ = ["RULES", "UNTIMED", "Trusted", "Verdict", "Violation", "conditions", "verify"]
+__all__ = [
+    "RULES",
+    "UNTIMED",
+    "Trusted",
+    "Verdict",
+    "Violation",
+    "conditions",
+    "verify",
+    "verify_bound",
+]

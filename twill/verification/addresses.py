@@ -83,7 +83,7 @@ def _inside(placed: Placed, storage: Storage) -> Iterator[str]:
 
 
 def _step(placed: Placed, memory: str, size: int) -> int:
-    """What addresses of a slot are multiples of."""
+    """Alignment of the addresses of a slot."""
     smem = placed.schedule.machine.memories.smem
     if memory != "smem" or smem is None:
         return 1
@@ -91,7 +91,7 @@ def _step(placed: Placed, memory: str, size: int) -> int:
 
 
 def _halves(placed: Placed, every: list[Storage]) -> Iterator[str]:
-    """Only tiles of few rows take half the lanes; slots, and a product's two, share one half."""
+    """Only tiles of half the lanes take a half; slots, and a product's two, share one half."""
     loop, tmem = placed.schedule.loop, placed.schedule.machine.memories.tmem
     taken: dict[str, set[int]] = {s.value: set(s.halves) for s in every if not s.transfer}
     taken |= {f.name: {f.half} for f in placed.schedule.fixed if f.half is not None}
@@ -131,7 +131,7 @@ def _first_factors(placed: Placed) -> Iterator[tuple[str, str]]:
 
 
 def _updates(placed: Placed, every: list[Storage]) -> Iterator[str]:
-    """What another operation updates in place, or nobody else reads, stays where it is.
+    """A value that another operation updates in place, or without other readers, stays where it is.
 
     Its slot counts as free from the update on, so that elsewhere it would be read too late.
     """
@@ -157,7 +157,7 @@ def _updates(placed: Placed, every: list[Storage]) -> Iterator[str]:
 
 
 def _invariants(placed: Placed, bare: Collection[str]) -> Iterator[str]:
-    """Every invariant in memory has one place, inside it and beside the others."""
+    """Every invariant in memory has one place, inside it and apart from the others."""
     given = [f for f in placed.schedule.fixed if f.memory not in bare]
     needed = {
         (i.name, i.tile.memory): i

@@ -1,4 +1,4 @@
-"""What no schedule can be below, computed anew: docs/model.md, Objective and proof.
+"""Lower bounds of schedules, computed by the judge: docs/model.md, Objective and proof.
 
 Units, recurrences and issuing one operation bound the interval each by itself, and all units
 together by weights; dependences bound the length.
@@ -131,9 +131,9 @@ def _room(model: Model) -> Room:
 def _taken(model: Model, room: Room, name: str, start: int, length: int) -> Taken:
     """Return what an operation takes of every unit at least, all through a part of it.
 
-    One that waits in every iteration for what another has produced is not issued while a second
-    one of its kind is: not on the same group, whose warps issue nothing else when a wait ends, nor
-    on two, which hand the unit over after an operation has been issued.
+    An operation that waits in every iteration for the result of another is not issued while a
+    second such operation is. On the same group, warps issue nothing else when a wait ends. Two
+    groups hand the unit over after an operation has been issued.
     """
     operation = next((o for o in model.operations if o.name == name), None)
     if operation is None:

@@ -120,7 +120,7 @@ def overwritten_at(placed: Placed, storage: Storage, by: str) -> int:
     """When operation `by` may overwrite what `storage` holds in memory.
 
     Every reader counts by itself: those on other groups than the writer's signal their end. An
-    update in place need not be told of those that a dependence orders before it.
+    update in place needs no signal from readers that a dependence orders before it.
     """
     v, hop = placed.work(storage.value).index, placed.model.hop
     ends = []
@@ -155,7 +155,7 @@ def _ordered_before_update(placed: Placed, read: Edge, v: int) -> bool:
 def recorded_depths(placed: Placed) -> Iterator[str]:
     """Check that rings, and nothing else, say how deep they are, and what hides their latency.
 
-    Without static times nothing tells what hides a latency: see `unchecked`.
+    Without static times the slots that hide a latency are unknown: see `unchecked`.
     """
     depths, hiding = placed.schedule.pipeline_depths, placed.schedule.hiding_depths
     rings = {o.name: o for o in placed.model.operations if o.streaming}

@@ -1,7 +1,7 @@
-"""Programs: what is issued, put and got, and told; and rule 9 of docs/model.md, fences.
+"""Programs: issues, transfers and signals; and rule 9 of docs/model.md, fences.
 
-Fences are looked for from each access, and it is not asked what should stand where. What the waits
-of a program guarantee is not judged here: the simulator does, by executing them.
+Fences are looked for from each access, and it is not asked what should stand where. The guarantees
+of waits are judged by the simulator, which executes them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from twill.verification.times import Placed
 def programs(placed: Placed) -> Iterator[str]:
     """Every operation is issued once, whole and in order, by its own group, as early as placed.
 
-    What crosses groups in registers is put once, and got once for each reader and distance. Every
+    Register values that cross groups are put once, and got once for each reader and distance. Every
     barrier that is waited for gets as many arrivals a phase as it takes.
     """
     if placed.schedule.programs:
@@ -141,7 +141,7 @@ def _arrivals(schedule: Schedule, barrier: Barrier) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Access:
-    """What somebody does in shared memory: an operation, or the put or get of a value."""
+    """An access of shared memory: of an operation, or the put or get of a value."""
 
     do: str
     name: str
@@ -241,7 +241,7 @@ class _Fences:
     def _fences_next(
         self, body: Sequence[Instruction], position: int, stage: int, unit: str
     ) -> bool:
-        """Whether a fence of that iteration comes before the group tells others, or the unit."""
+        """Whether a fence of that iteration comes before the group signals others, or the unit."""
         for number in range(position + 1, position + 1 + len(body)):
             later, index = divmod(number, len(body))
             instruction = body[index]

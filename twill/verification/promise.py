@@ -1,21 +1,34 @@
-"""What no program is below on the simulated SM, argued anew: docs/bounds.md.
+"""Certificates of bounds, checked against loop and machine: docs/bounds.md.
 
-A bound names its reason; what that reason gives is computed from loop and machine alone.
+Each premise must be what its rule says of loop and machine. Each case must add up to the bound.
+Every division of operations among groups must be described by a case.
 """
 
 from __future__ import annotations
 
-import math
+from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 
+from twill.artifacts.bound import BoundFile, Case, Certificate, Premise, ProgramBound
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.proof import ProgramBound
 from twill.artifacts.schedule import Schedule
-from twill.verification.argued import ROUNDING, Argued
-from twill.verification.sharing import SharedGroups
+from twill.verification.argued import Argued
+from twill.verification.groups import SharedGroups, divisions
+from twill.verification.premises import Stated, stated
 from twill.verification.times import Placed, timed
 
+ROUNDING = 1e-6  # part of a bound by which a promise may be below it
+REASONS = {
+    "work": ("work", "work of contexts", "work of a context"),
+    "issue slots": ("slots of contexts", "slots of a context"),
+    "commands": ("command",),
+    "recurrence": ("delay",),
+    "memory": ("room",),
+    "registers": ("room",),
+}
+"""Rules of the premise that a bound is about, by its reason."""
 NOMINAL = "nominal"  # latencies of loads that are those of the machine file
 
 
@@ -29,6 +42,19 @@ def unchecked(schedule: Schedule) -> Iterator[str]:
     if schedule.hiding_depths and not timed(schedule):
         slots = (f"{slots} of {load}" for load, slots in schedule.hiding_depths.items())
         yield f"slots that hide the latency of loads: {', '.join(slots)}"
+
+
+def rests_on(bound: ProgramBound) -> Iterator[str]:
+    """Say what there is to check of a bound by hand: each premise, and what is done with them."""
+    premises, cases = bound.certificate.premises, bound.certificate.cases
+    for premise in premises:
+        groups = "; ".join(", ".join(group) for group in premise.groups)
+        where = f" where a group has {groups}" if groups else ""
+        yield f"{premise.rule} of {', '.join(premise.of) or 'groups'}: {inequality(premise)}{where}"
+    if bound.certificate.operations:
+        among = ", ".join(bound.certificate.operations)
+        yield f"groups: one of {len(cases)} cases describes every division of {among}"
+    yield f"sums: weighted, the premises say T >= {bound.cycles:.10g} or 0 >= 1 in every case"
 
 
 def promise(placed: Placed) -> Iterator[str]:
@@ -51,39 +77,114 @@ def promise(placed: Placed) -> Iterator[str]:
         )
 
 
+def check_bound_file(file: BoundFile) -> Iterator[str]:
+    """Say why a bound is not proved for its loop and machine."""
+    yield from check_program_bound(file.loop, file.machine, file.bound, latency=file.latency)
+
+
 def check_program_bound(
     loop: Loop, machine: Machine, bound: ProgramBound, *, latency: int | None = None
 ) -> Iterator[str]:
-    """Say why a bound is more than its reason gives.
+    """Say why the certificate of a bound does not prove it.
 
     `latency`: cycles that every load of variable latency takes at least; nominal without it.
     """
-    least = bound.cycles * (1 - ROUNDING)
-    argued = Argued(loop, machine, latency)
-    match bound.reason, bound.of:
-        case "work", (unit,) if unit in machine.units:
-            holds = argued.by_work(unit) >= least
-        case "issue slots", (unit,) if unit == machine.issue_unit:
-            holds = argued.by_issue_slots() >= least
-        case "commands", (name,) if name in argued.operations:
-            holds = argued.by_commands(name) >= least
-        case "recurrence", names:
-            holds = argued.by_recurrence(names) >= least
-        case "memory", (memory,) if memory in machine.memories.by_name:
-            # A sum that grows more slowly than there is room for is too much at all below as well.
-            room, before = (argued.room(memory, least * part) for part in (1, 1 - ROUNDING))
-            holds = room < 0 and (before < room or room == -math.inf)
-        case "registers", ("registers",):
-            holds = argued.by_registers() >= least
-        case "registers of groups", names:
-            shared = SharedGroups(argued, names)
-            # Whatever excludes an interval excludes shorter ones, down to those of recurrences.
-            holds = shared.known and not shared.allow(least * (1 - ROUNDING))
+    about = f"the bound of {bound.cycles:.10g} cycles by {bound.reason}"
+    argued, certificate = Argued(loop, machine, latency), bound.certificate
+    shared = None
+    if certificate.operations and machine.registers is not None:
+        shared = SharedGroups(argued, certificate.operations, machine.registers)
+    if (certificate.operations and (shared is None or not shared.known)) or not _named(certificate):
+        yield f"{about}: its operations cannot be divided among groups"
+        return
+    if not _is_of(bound):
+        yield f"{about} of {', '.join(bound.of) or 'nothing'} is not what its certificate is about"
+    for premise in certificate.premises:
+        if fault := _false(premise, stated(argued, premise, shared)):
+            yield f"{about}: {fault}"
+    for position, case in enumerate(certificate.cases):
+        if (fault := _fault(bound, case)) is not None:
+            yield f"{about}: case {position} {fault}"
+    if (way := _left_out(certificate)) is not None:
+        groups = "; ".join(", ".join(sorted(group)) for group in way)
+        yield f"{about}: no case for the groups {groups or 'of all programs'}"
+
+
+def _false(premise: Premise, own: Stated | None) -> str | None:
+    """Return why a premise is not what its rule says."""
+    what = f"{premise.rule} of {', '.join(premise.of) or 'groups'}"
+    if own is None:
+        return f"{what} is no premise"
+    return None if own.says(premise) else f"{what} says {inequality(premise)}, it is {own}"
+
+
+def _named(certificate: Certificate) -> bool:
+    """Whether groups are of operations that are divided, each on one of them."""
+    names = {*certificate.operations}
+    of_parts = [p.groups for p in certificate.premises] + [c.groups for c in certificate.cases]
+    for groups in of_parts:
+        members = [name for group in groups for name in group]
+        if not all(groups) or len({*members}) < len(members) or not {*members} <= names:
+            return False
+    return all({*pair} <= names for case in certificate.cases for pair in case.apart)
+
+
+def _is_of(bound: ProgramBound) -> bool:
+    """Whether a bound names what its certificate is about."""
+    premises, operations = bound.certificate.premises, bound.certificate.operations
+    if bound.reason == "registers of groups":
+        return bound.of == operations != ()
+    rules = REASONS.get(bound.reason, ())
+    main = [premise for premise in premises if premise.rule in rules]
+    match bound.reason:
+        case "recurrence":
+            of = tuple(premise.of[0] for premise in main if premise.of)
+        case "memory" | "registers":
+            of = main[0].of[:1] if len(main) == 1 else ()
         case _:
-            yield f"a bound by {bound.reason} of {', '.join(bound.of) or 'nothing'} is none"
-            return
-    if not holds:
-        yield (
-            f"no program is said to take less than {bound.cycles:.10g} cycles by {bound.reason} "
-            f"of {', '.join(bound.of)}, which that does not give"
-        )
+            of = main[0].of if len(main) == 1 == len(premises) else ()
+    return not operations and of == bound.of != ()
+
+
+def _fault(bound: ProgramBound, case: Case) -> str | None:
+    """Return why the weighted sum of a case does not exclude intervals below a bound."""
+    premises, terms = bound.certificate.premises, defaultdict[str, Fraction](Fraction)
+    intervals = cycles = Fraction(0)
+    for position, weight in case.weights:
+        if position >= len(premises) or weight <= 0:
+            return f"has no premise {position} with a weight above 0"
+        premise = premises[position]
+        if not {*premise.groups} <= {*case.groups}:
+            return f"is not of the groups of premise {position}"
+        if premise.rule == "transfer" and premise.of not in case.apart:
+            return f"does not tell apart {' and '.join(premise.of)}"
+        intervals += weight * premise.intervals
+        cycles += weight * premise.cycles
+        for name, coefficient in premise.terms.items():
+            terms[name] += weight * coefficient
+    if left := [name for name, coefficient in terms.items() if coefficient]:
+        return f"leaves the {left[0]} in its sum"
+    impossible = intervals == 0 and cycles == 1
+    if not impossible and (intervals != 1 or float(cycles) < bound.cycles):
+        return f"adds up to {intervals} T >= {float(cycles):.10g}"
+    return None
+
+
+def _left_out(certificate: Certificate) -> set[frozenset[str]] | None:
+    """Return a division of operations among groups that no case describes."""
+    cases = [
+        ({frozenset(group) for group in case.groups}, [frozenset(pair) for pair in case.apart])
+        for case in certificate.cases
+    ]
+    for way in divisions(certificate.operations):
+        if not any(
+            groups <= way and not any(pair <= group for pair in apart for group in way)
+            for groups, apart in cases
+        ):
+            return way
+    return None
+
+
+def inequality(premise: Premise) -> str:
+    """Return a premise as people write it."""
+    return str(Stated(premise.cycles, premise.intervals, tuple(premise.terms.items())))

@@ -1,8 +1,8 @@
-"""The judge of proofs: what follows from a schedule is computed anew, what engines say is named.
+"""The judge of proofs: claims that follow from a schedule are computed, those of engines named.
 
 A bound from units, recurrences, issue or configurations is checked; so is every level's value, and
-whether it is the least that dependences allow. What an engine has refuted is not refuted again
-here: it is taken on trust (`twill.explain` asks again).
+whether it is the least that dependences allow. Refutations of engines are not repeated here but
+taken on trust (`twill.explain` asks again).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Trusted:
     level : str
         The level of the objective that it is about.
     claim : str
-        What it says there is not.
+        Schedules that do not exist, as the engine says.
     solver : str
-        Who has shown it.
+        The engine that has shown it.
     """
 
     level: Level
@@ -55,7 +55,7 @@ class Trusted:
 
 
 def check_proof(placed: Placed) -> Iterator[str]:
-    """What the proof says follows from the schedule, or names who has shown it."""
+    """Claims of a proof follow from the schedule, or name the engine that has shown them."""
     given = placed.schedule.proof
     if given is not None:
         yield from _limits(placed, given)
@@ -177,7 +177,7 @@ def _bound(placed: Placed, bound: LowerBound) -> Iterator[str]:
 
 
 def _reason(placed: Placed, bound: LowerBound, least: int) -> Iterator[str]:
-    """What the proof gives as its reason is so."""
+    """The reason of a proof is right."""
     match bound.reason:
         case "ResMII":
             yield from _resource(placed, bound)

@@ -1,4 +1,4 @@
-"""What docs/model.md makes of a loop and a machine, as the judge reads it.
+"""A loop and a machine in terms of docs/model.md, as the judge reads it.
 
 Written from the page, apart from what solvers are given, so that a mistake there is none here.
 """
@@ -238,8 +238,8 @@ def _operation(loop: Loop, machine: Machine, index: int, rules: Rules, units: Un
 def _reserved(cost: Cost, machine: Machine) -> tuple[dict[str, tuple[int, int]], int]:
     """Return for how many cycles, and of how much, each unit is taken, and the occupancy.
 
-    Steps of an asynchronous operation run side by side and add up on a unit. Those of another one
-    follow each other, and take issue slots throughout as the fastest of them does.
+    Steps of an asynchronous operation run side by side and add up on a unit. Steps of other
+    operations follow each other, and take issue slots throughout as the fastest of them does.
     """
     used: dict[str, tuple[int, int]] = {}
     if cost.asynchronous:

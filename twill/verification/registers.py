@@ -1,8 +1,8 @@
 """Registers: what is live in every row and along programs, and what groups are allocated.
 
-Rule 5 of docs/model.md. Along a program a compiler gives registers out so: between two instructions
-those are taken whose value is read later, and those that an asynchronous operation may still read,
-until a wait tells that it is over.
+Rule 5 of docs/model.md. Along a program a compiler allocates registers so: between two
+instructions, registers are taken if their value is read later. Registers that an asynchronous
+operation may still read are taken until a wait for it ends.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def register_file(placed: Placed) -> Iterator[str]:
 
 
 def recorded_registers(placed: Placed) -> Iterator[str]:
-    """Check that the registers that are said to be live on a group are, in rows or along it."""
+    """Check the registers that are recorded as live on a group, in rows or along its program."""
     for name, group in placed.groups.items():
         live = int(live_registers(placed, name).max()) if placed.timed else _along(placed, group)
         if group.registers_live not in (None, live):
@@ -151,7 +151,7 @@ def registers_along_programs(schedule: Schedule) -> dict[str, int]:
 
 
 class _Along:
-    """One group's program; places are instructions, counted on through the rounds of the loop."""
+    """A group's program; places are instructions, counted on through the rounds of the loop."""
 
     def __init__(self, model: Model, schedule: Schedule, program: Program) -> None:
         self.model, self.length = model, len(program.body)

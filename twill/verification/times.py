@@ -18,7 +18,7 @@ def timed(schedule: Schedule) -> bool:
 
 
 class Placed:
-    """A schedule whose operations have a time and a group, beside what the model says of them."""
+    """A schedule whose operations have a time and a group, with what the model says of them."""
 
     def __init__(self, model: Model, schedule: Schedule) -> None:
         self.model, self.schedule = model, schedule
@@ -34,7 +34,7 @@ class Placed:
         return self.model.operations[v].name
 
     def work(self, name: str) -> Work:
-        """What an operation is."""
+        """The operation itself."""
         return self.model.operations[self.model.index[name]]
 
     def at(self, v: int) -> int:
@@ -87,7 +87,7 @@ def incomplete(model: Model, schedule: Schedule) -> Iterator[str]:
 
 
 def group_widths(placed: Placed) -> Iterator[str]:
-    """Groups are wide enough, from the machine's pool, and few enough (below 10. Completion)."""
+    """Groups are wide enough, from the machine's pool, and not too many (below 10. Completion)."""
     machine, widths = placed.schedule.machine, [group.warps for group in placed.groups.values()]
     for operation in placed.model.operations:
         group = placed.groups[placed.place[operation.name]]

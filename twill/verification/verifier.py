@@ -1,8 +1,8 @@
 """The judge of schedules: every rule of docs/model.md checked from its definition.
 
-It shares no code with what makes schedules and imports no solver; of the rest of the project it
-knows artifacts only. It walks over rows and instances instead of reasoning about differences, so
-that a mistake in one is unlikely to hide in the other.
+The judge shares no code with what makes schedules and imports no solver, only artifacts. The checks
+walk over rows and instances instead of reasoning about differences, so that a mistake in one is
+unlikely to hide in the other.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from dataclasses import dataclass
 from html import escape
 from itertools import islice
 
+from twill.artifacts.bound import BoundFile
 from twill.artifacts.schedule import Schedule
 from twill.verification import addresses, memory, programs, promise, registers, times
 from twill.verification.proof import Trusted, check_proof, conditions, trusted
 from twill.verification.reading import read_model
 from twill.verification.times import Placed
 
-__all__ = ["RULES", "Trusted", "Verdict", "Violation", "conditions", "verify"]
+__all__ = ["RULES", "Trusted", "Verdict", "Violation", "conditions", "verify", "verify_bound"]
 
 MOST_REPORTED = 20
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One broken rule: its name and a sentence with both numbers."""
+    """A broken rule: its name and a sentence with both numbers."""
 
     rule: str
     message: str
@@ -43,13 +44,15 @@ class Verdict:
     violations : tuple of Violation
         At most 20 a rule; empty if the schedule is valid.
     rules : tuple of str
-        What was checked.
+        Rules that were checked.
     trusted : tuple of Trusted
-        What the proof says and only an engine has shown.
+        Claims of the proof that only an engine has shown.
     within : tuple of str
-        What had been asked for: the proof is about schedules that keep it.
+        Conditions that were asked for: the proof is about schedules that keep them.
     unchecked : tuple of str
-        What the schedule says of how it was found, and nothing in it shows.
+        Statements on how the schedule was found, which nothing in it shows.
+    rests_on : tuple of str
+        Premises of the bound of programs, each to be checked by itself, and what they add up to.
     """
 
     violations: tuple[Violation, ...]
@@ -57,6 +60,7 @@ class Verdict:
     trusted: tuple[Trusted, ...] = ()
     within: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -91,7 +95,8 @@ def verify(schedule: Schedule) -> Verdict:
         placed = Placed(model, schedule)
         rules = _asked(schedule, UNTIMED)
         unchecked = tuple(promise.unchecked(schedule))
-        return Verdict(tuple(_violations(placed, rules)), rules, unchecked=unchecked)
+        found = tuple(_violations(placed, rules))
+        return Verdict(found, rules, unchecked=unchecked, rests_on=_bound(schedule))
     missing = [Violation("completeness", said) for said in times.incomplete(model, schedule)]
     if missing:
         return Verdict(tuple(missing), ("completeness",))
@@ -102,7 +107,32 @@ def verify(schedule: Schedule) -> Verdict:
         tuple(trusted(placed)),
         tuple(conditions(schedule.proof) if schedule.proof else ()),
         tuple(promise.unchecked(schedule)),
+        _bound(schedule),
     )
+
+
+def verify_bound(file: BoundFile) -> Verdict:
+    """Check a bound against its loop and machine: premises, sums of cases, and groups.
+
+    Parameters
+    ----------
+    file : BoundFile
+        The bound with its certificate.
+
+    Raises
+    ------
+    InputError
+        If its loop cannot be costed for its machine.
+    """
+    found = islice(promise.check_bound_file(file), MOST_REPORTED)
+    violations = tuple(Violation("bound", message) for message in found)
+    return Verdict(violations, ("bound",), rests_on=tuple(promise.rests_on(file.bound)))
+
+
+def _bound(schedule: Schedule) -> tuple[str, ...]:
+    """Return what the bound of a schedule's programs rests on, if it has one."""
+    bound = schedule.promise.bound if schedule.promise else None
+    return tuple(promise.rests_on(bound)) if bound else ()
 
 
 def _asked(schedule: Schedule, rules: Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""What follows from units' capacities, stated so that CP-SAT sees all of a unit at once.
+"""Consequences of units' capacities, stated so that CP-SAT sees all of a unit at once.
 
-Pairs that exclude each other, and sums at every start, say everything; but that the work of many
-operations exceeds what is left of an interval takes them a search over their orders to see.
+Pairs that exclude each other, and sums at every start, say everything. They need a search over
+orders to see that the work of many operations exceeds the rest of an interval.
 """
 
 from __future__ import annotations
@@ -161,11 +161,11 @@ def _turned(clique: Clique, times: Times) -> list[Any]:
 
 
 class Rows:
-    """Units row by row, at one interval of few rows.
+    """Units row by row, at one short interval.
 
-    What two operations do to each other says little about a unit that is busy in every row: that
-    something has to fill a gap shows only when all who could have been ruled out. With a Boolean
-    for every operation and row, the last who can is known as soon as it is the last.
+    Pairs of operations say little about a unit that is busy in every row. A gap that nothing fills
+    shows only when all candidates have been ruled out. With a Boolean for every operation and row,
+    the last candidate is known as soon as it is the last.
     """
 
     def __init__(self, times: Times) -> None:

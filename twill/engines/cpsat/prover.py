@@ -1,8 +1,8 @@
 """The second engine, and the prover: OR-Tools CP-SAT with the interval as a variable.
 
-It answers the same questions as the first engine, with times and sums in formulas of its own, so
-that each checks the other, and works without Yices. With I a variable one question refutes a whole
-range of intervals, whether or not feasibility is monotone in I.
+The engine answers the same questions as the first one, in formulas of its own, so that each checks
+the other. Yices is not needed. With I a variable one question refutes a whole range of intervals,
+whether or not feasibility is monotone in I.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from twill.problem.solution import Assignment
 class CpSatEngine:
     """The joint system at one interval (see `twill.engines.Engine`).
 
-    It names no constraint families when it refutes.
+    Refutations name no constraint families.
     """
 
     def __init__(self, asked: Question) -> None:

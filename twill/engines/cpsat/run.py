@@ -1,4 +1,4 @@
-"""One run of the CP-SAT solver, and how its search goes on."""
+"""A run of the CP-SAT solver, and how its search goes on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Sums that must fit when something starts: registers, memories, units of capacity above one.
 
-Usage rises only when something starts. What is alive then is counted by small integers, each
-bounded from below by what makes instances live: too much is never allowed, and a count may be as
-low as the truth.
+Usage rises only when something starts. Live instances are counted by small integers, each bounded
+from below by what makes instances live. Too much is never allowed, and a count may be as low as the
+truth.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Sums:
         return taken
 
     def few_in_memory(self) -> None:
-        """State the sums of memories that few operations use, at all starts from the outset."""
+        """State the sums of memories with a small number of users, at all starts."""
         for name, entry in self._memories.items():
             if len(entry.occupants) <= FEW_OCCUPANTS:
                 self.take((name, event) for event in range(len(entry.occupants)))
@@ -136,7 +136,7 @@ class Sums:
 
     @property
     def hints(self) -> tuple[Hint, ...]:
-        """What of the memories had to be stated."""
+        """Sums of memories that had to be stated."""
         return tuple(self._stated)
 
     def exceeded(self, interval: int, found: Assignment) -> list[Hint]:
@@ -210,8 +210,8 @@ class Sums:
 def covers(problem: Problem, memory: str) -> list[Conflict]:
     """Return the least sets of results of which not every two may meet.
 
-    Sums at one moment do not tell: around the interval three results can meet two by two without
-    ever being alive all at once, and still need addresses of their own.
+    Sums at one moment do not suffice. Around the interval three results can meet two by two, never
+    all at once, and still need addresses of their own.
     """
     found = chains(problem, memory)
     if len(found) > FEW_CHAINS:
@@ -269,8 +269,8 @@ class _Instances:
     def _until(self, occupant: Occupant, end: Moment, later: int, starting: Occupant) -> Any:
         """Return how many instances that begin and end `later` exist when another one starts.
 
-        Before it starts instances have begun up to its stage, less one if its row is before
-        theirs; what has ended is counted by how many whole intervals the end's row is past it.
+        Before it starts instances have begun up to its stage, less one if its row is before theirs.
+        Ended ones are counted by how many whole intervals the end's row is past it.
         """
         u, v, c = occupant.start, starting.start, end.operation
         stages = self._times.stages[c] - self._times.stages[u] if c != u else 0

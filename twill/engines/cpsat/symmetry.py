@@ -42,7 +42,7 @@ def symmetry(problem: Problem) -> Exchange | None:
 
 
 def _refined(problem: Problem) -> list[int]:
-    """Number operations so that those of one number cannot be told apart by their neighbours."""
+    """Number operations so that those of one number have the same neighbours."""
     numbers = _numbered(_labels(problem))
     arcs = list(_arcs(problem))
     while True:
@@ -89,7 +89,7 @@ def _arcs(problem: Problem) -> list[tuple[int, int, Hashable]]:
 
 
 def _facts(problem: Problem, place: Sequence[int]) -> Counter[Hashable]:
-    """Return everything that is said of operations, with those in their places named instead."""
+    """Return all statements on operations, with those in their places named instead."""
     index = problem.index
     facts: list[Hashable] = [("is", place[v], label) for v, label in enumerate(_labels(problem))]
     facts += [("arc", place[u], place[v], label) for u, v, label in _arcs(problem)]

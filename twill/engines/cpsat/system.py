@@ -113,8 +113,8 @@ class CpSatSystem:
     def break_symmetry(self) -> None:
         """Look at one of two schedules where operations that are alike have changed places.
 
-        In that the anchor is no farther behind the operation that it is exchanged with. Not beside
-        anything else that tells the two apart, such as warp groups that are known.
+        In that the anchor is no farther behind the operation that it is exchanged with. Not
+        together with anything else that distinguishes the two, such as warp groups that are known.
         """
         exchange, first = symmetry(self.problem), self.times.anchor
         if self._implied is not None and exchange is not None and exchange[first] != first:

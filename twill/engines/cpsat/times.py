@@ -1,8 +1,8 @@
 """Rows and stages as CP-SAT variables, for one interval or for a range of them.
 
 M(v) = k(v) I + r(v) is never a variable: the product would have to be linearised. A constraint on
-the difference of two issue times branches on the difference of their stages, and is then linear in
-rows and I, whether I is a constant or a variable.
+the difference of two issue times branches on the difference of their stages. In each branch it is
+linear in rows and I, a constant or a variable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The constraints of the paper's Figures 4 to 6, over time-indexed Booleans.
 
-One method states one of them, named as in the figures; where the figures' quantifiers meet in one
+A method states one of them, named as in the figures. Where the figures' quantifiers meet in one
 subformula (all t' before t + d, all copies of an operation that runs at t) it is shared.
 """
 
@@ -23,7 +23,7 @@ def copies(interval: int, length: int) -> int:
 
 
 class Program:
-    """What is said of the straight-line program Q: K copies of the schedule, I apart."""
+    """Constraints on the straight-line program Q: K copies of the schedule, I apart."""
 
     def __init__(self, asked: Question) -> None:
         self.problem, self.interval, self.length = asked.problem, asked.interval, asked.length

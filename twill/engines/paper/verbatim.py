@@ -1,12 +1,12 @@
 """The printed system: the paper's Figures 4 to 6 over time-indexed Booleans, solved by Yices.
 
-It exists to be compared with. K = ceil(L/I) copies of the schedule, I apart, make the straight-line
-program Q of length T = (K - 1) I + L.
+The system exists for comparison. K = ceil(L/I) copies of the schedule, I apart, make the
+straight-line program Q of length T = (K - 1) I + L.
 
 As printed it decides something else than the model (docs/model.md):
 
-- What reaches beyond Q is not stated. Instances from before Q are missing in the memory and
-  register sums, and a dependence over K or more iterations is not there at all. So it accepts
+- Constraints that reach beyond Q are not stated. Instances from before Q are missing in the memory
+  and register sums, and a dependence over K or more iterations is not there at all. So it accepts
   schedules which the verifier refuses.
 - A loop-carried value of the last copy is live until T, even where its last reader would issue
   before; and a value that is read in the slot in which it is issued counts as live from the start
@@ -14,13 +14,13 @@ As printed it decides something else than the model (docs/model.md):
 - The figures know no working sets, no invariants in registers, no staging of transfers in SMEM and
   no value that nothing reads.
 - Every group may hold as many registers as one group can be allocated at most; that all groups
-  share one register file is not stated. What is found is allocated registers where the file holds
-  them, and is returned without an allocation where it does not.
+  share one register file is not stated. Solutions get allocations of registers where the file holds
+  them. Otherwise the solution has no allocation.
 
-Beyond the figures are only: the invariants' share of SMEM and TMEM, which is taken off the
-capacity; the signal hop, which is part of a spill's cost; groups that are too narrow for an
-operation; the warps that an SM holds; what the user asked for; and the constraint for cross-warp
-spills that the paper elides for brevity.
+Beyond the figures, the invariants' share of SMEM and TMEM is taken off the capacity, and the signal
+hop is part of a spill's cost. The warps of an SM, groups too narrow for an operation, and requests
+of the user are stated too. So is the constraint for cross-warp spills that the paper elides for
+brevity.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class VerbatimEngine:
     def solve(self, limits: Limits = NO_LIMITS) -> Answer:
         """Search for a schedule within these limits (see `twill.engines.Engine`).
 
-        A smaller length is another straight-line program, so that its system is built anew. Groups
-        are allocated no registers where the file is too small.
+        A smaller length is another straight-line program with a system of its own. Groups are
+        allocated no registers where the file is too small.
         """
         asked = self._asked
         length = asked.length if limits.length is None else min(limits.length, asked.length)

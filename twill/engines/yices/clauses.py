@@ -1,7 +1,7 @@
 """Clauses over Booleans, weighted sums, integer differences and issue times, in Yices.
 
-A literal is `True`, `False` or a Yices term. What bounds already decide never becomes a term; an
-atom and its complement share one.
+A literal is `True`, `False` or a Yices term. Atoms that bounds already decide never become terms;
+an atom and its complement share one.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ class Differences:
 class Diagram:
     """Clauses that bound the weights of the true ones among some literals.
 
-    Two amounts of room that no subset of what follows tells apart are one node, so that weights of
-    few sizes, such as tiles, give small diagrams whatever the bound.
+    Two amounts of room that no subset of the rest distinguishes are one node. Weights of equal
+    sizes, such as tiles, give small diagrams whatever the bound.
 
     `items`: positive weights and their literals; those of large weight come first.
     """

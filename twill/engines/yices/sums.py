@@ -1,7 +1,7 @@
 """Sums stated where a solution violates them: registers, memories, units of capacity above one.
 
-What is alive when something starts is counted by instances, the most recent one first. With rows
-and stages the j-th most recent instance needs a handful of clauses, however many stages there are.
+Live values at a start are counted by instances, the most recent one first. With rows and stages the
+j-th most recent instance needs a handful of clauses, however many stages there are.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Sums:
 
     @property
     def hints(self) -> tuple[Hint, ...]:
-        """What had to be stated."""
+        """Sums that had to be stated."""
         return (*self.stated, *((ADDRESSES, conflict) for conflict in self.conflicts))
 
     def completed(self, found: Assignment) -> Assignment | None:

@@ -103,7 +103,7 @@ class System:
                 )
 
     def _wishes(self) -> None:
-        """What the user has pinned, ordered, or left only the times of."""
+        """Pins and orders of the user, and groups of which only times are left."""
         self.families.wishes()
         if self.problem.wishes.shape:
             self._shape(self.problem.wishes.shape)
