@@ -239,7 +239,7 @@ def schedule(
     """Find the fastest program, and the optimal static schedule with its proof."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
-    from twill.search.beginnings import WORK, beginnings
+    from twill.search.beginnings import beginnings
 
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
@@ -250,7 +250,7 @@ def schedule(
             simulations = dynamic.simulations(question, request.loop)
             asked: tuple[Request, ...] = (request,)
             if simulations is not None:
-                asked = beginnings(request, work=WORK[dynamic.named.value])
+                asked = beginnings(request, dynamic.named.value)
             check_target(output.output)
             kept.beside(output.output)
             finding = _Finding(effort, report, kept)

@@ -18,6 +18,7 @@ from twill.bounds import Bounds, bounds, longest_paths
 from twill.bounds.infeasible import refuse_infeasible
 from twill.engines import Answer, Engine, EngineFactory, Limits, Question
 from twill.engines.cbc import modulo_schedule
+from twill.engines.tuning import TUNING
 from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.solution import Assignment
@@ -26,8 +27,6 @@ from twill.search.questions import DEFAULTS
 from twill.search.request import Options
 from twill.search.search import LEAST, Found, least_value
 
-COARSE_SLOTS = 64
-MODULO_STAGES = 6
 MODULO_FAMILIES = ("dependence", "capacity")
 
 
@@ -49,10 +48,10 @@ def paper_search(
 ) -> Found:
     """Find the schedule at which Algorithm 1 stops.
 
-    CBC's integer program gives the modulo schedules up to `COARSE_SLOTS` slots in an interval. It
+    CBC's integer program gives the modulo schedules up to `Paper.coarse` slots in an interval. It
     is indexed by time: attention forward on 124 slots takes it half a minute to find one and
     several to find the shortest, and exact cycles are too many. There a joint engine gives them,
-    from a system of dependences and unit capacities only, of at most `MODULO_STAGES` stages or
+    from a system of dependences and unit capacities only, of at most `Paper.stages` stages or
     two more than the longest chain needs.
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
@@ -132,7 +131,7 @@ class _PaperSearch:
     def _modulo(self, interval: int) -> _Shortest:
         question = f"modulo schedule: I = {interval}, the shortest"
         self._options.report(question)
-        if interval <= COARSE_SLOTS:
+        if interval <= TUNING.paper.coarse:
             status, schedule = modulo_schedule(self._problem, interval, shortest=True)
             length = None if schedule is None else schedule.length
             found = _Shortest(length, status != "unknown", "CBC")
@@ -152,7 +151,8 @@ class _PaperSearch:
         kinds = sorted(set(self._problem.variable), reverse=True)
         groups = tuple(WarpGroup(widest, kind, 0, UNLIMITED) for kind in kinds)
         proved, name = True, ""
-        for stages in range(least, max(MODULO_STAGES, least + 2) + 1):
+        last = max(TUNING.paper.stages, least + TUNING.interval.more_stages)
+        for stages in range(least, last + 1):
             asked = Question(self._problem, interval, stages * interval, groups, MODULO_FAMILIES)
             engine = self._modulo_engine(replace(asked, seed=self._options.seed))
             answer, name = engine.solve(), engine.name
