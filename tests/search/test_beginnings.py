@@ -15,8 +15,7 @@ from twill.artifacts.machine import Machine
 from twill.base.errors import Refusal, RefusedError
 from twill.cli.options import EffortName
 from twill.engines.tuning import TUNING
-from twill.search.beginnings import answers, beginnings
-from twill.search.request import Request
+from twill.search.request import Request, answers, beginnings
 from twill.search.scheduler import solve
 
 GALLERY = Path(__file__).parents[2] / "traces" / "gallery"

@@ -258,7 +258,7 @@ from twill.base.console import interruptible
 from twill.frontends import load_loop, packaged_loops
 from twill.engines import cpsat
 from twill.memory import packing
-from twill.search.beginnings import beginnings
+from twill.search.request import beginnings
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill import solvers

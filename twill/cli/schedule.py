@@ -239,7 +239,7 @@ def schedule(
     """Find the fastest program, and the optimal static schedule with its proof."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
-    from twill.search.beginnings import beginnings
+    from twill.search.request import beginnings
 
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
@@ -279,7 +279,7 @@ class _Finding:
 
     def statically(self, asked: Sequence[Request]) -> None:
         """Find schedules of the static model; the first one counts."""
-        from twill.search.beginnings import answers
+        from twill.search.request import answers
 
         half = None if self._effort.timeout is None else self._effort.timeout / 2
         clock = Deadline(half) if len(asked) > 1 or asked[0].work is not None else None

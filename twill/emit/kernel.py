@@ -11,12 +11,11 @@ from twill.emit import attributes, host, statements
 from twill.emit.epilogue.epilogue import Epilogue
 from twill.emit.epilogue.plans import EPILOGUE, TILES
 from twill.emit.expressions.gluon import Gluon
-from twill.emit.fixed import fixed_buffers
 from twill.emit.host.choice import Choice
 from twill.emit.layouts import Layouts
 from twill.emit.memory.memories import Memories
 from twill.emit.names import DONE, FIRST, LINE, TRIPS
-from twill.emit.outside import Outside
+from twill.emit.outside import Outside, fixed_buffers
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
 from twill.emit.reference import Reference

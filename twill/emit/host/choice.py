@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from twill.emit.expressions.language import LARGER, SMALLER
-from twill.emit.host.candidates import Candidates, Value
-from twill.emit.host.sizes import Entries, Size
+from twill.emit.host.candidates import Candidates, Entries, Size, Value
 from twill.emit.host.trial import STORES, Integers, Outcome, Trial, UnfitError, conflict
 from twill.emit.source import Source, SSAValue, Statement
 from twill.frontends.ttgir.reader import name_of
