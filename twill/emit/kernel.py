@@ -93,7 +93,7 @@ class _Kernel:
 
     def _refuse_persistent(self) -> None:
         """Refuse a persistent kernel some of whose waits the first iterations leave out."""
-        if not self.memories.persistent:
+        if not self.memories.slots.persistent:
             return
         others = loops([*self.source.before(), *self.source.after()])
         if others or self.source.varies:
@@ -172,7 +172,7 @@ class _Kernel:
         counted = [Assignment(TRIPS, self._trips(outside))] if partition is not None else []
         begin = self.epilogue.begin(name)
         body = [*outside.nodes, *counted, *begin, *loop, *signalled, *after]
-        if not self.memories.persistent:
+        if not self.memories.slots.persistent:
             return body
         outer = self.source.outer
         assert outer is not None
@@ -274,7 +274,7 @@ class _Kernel:
 
     @property
     def _kernel_arguments(self) -> tuple[str, ...]:
-        return tuple(p.name for p in self.memories.parameters)
+        return tuple(p.name for p in self.memories.slots.parameters)
 
     def _allocations(self) -> list[Allocation | Barrier]:
         """Return everything that all partitions are given: buffers and barriers, in order."""
@@ -303,7 +303,7 @@ class _Kernel:
             for owner, s in self.memories.before.filled_before()
             if not self.memories.before.begins_at_zero(owner) and not before
         ]
-        if filled and self.memories.persistent:
+        if filled and self.memories.slots.persistent:
             raise RefusedError("tensor memory that is filled for each output tile has no template")
         arguments = self._arguments()
         # One partition alone is called as a function.

@@ -57,7 +57,7 @@ class Outside:
         statement = self.source.statement(value)
         if statement is None:
             name = self.memories.slots.argument(value)
-            return Text(name, is_variable=name in (p.name for p in self.memories.parameters))
+            return Text(name, is_variable=name in (p.name for p in self.memories.slots.parameters))
         name = name_of(statement)
         if name == "scf.for" and self.begun and self.source.type_of(value).kind == "tensor":
             variable = self.memories.before.local(self.source.hint(value) or "begun", value)
@@ -116,7 +116,7 @@ def fixed_buffers(memories: Memories, gluon: Gluon) -> Fixed:
         else:
             tile = gluon.tile(value, outside.value(value))
             stores.append(statements.write(name, tile.text))
-    if (loads or stores) and memories.persistent:
+    if (loads or stores) and memories.slots.persistent:
         raise RefusedError("buffers that are filled for each output tile have no template")
     nodes = [*outside.nodes]
     if loads:

@@ -38,7 +38,7 @@ class Epilogue:
         """Yield the barriers after the loop."""
         for owner in self._crossing():
             yield self._left(owner)
-            if self.memories.persistent:
+            if self.memories.slots.persistent:
                 yield self._free(owner)
         yield from (moved.full for moved in self.plan.moved.values())
         yield from map(self._drained, self.plans.undrained())
@@ -65,7 +65,7 @@ class Epilogue:
 
     def begin(self, group: str) -> list[Node]:
         """Return what a partition waits for before the loop of a further output tile."""
-        if not self.memories.persistent:
+        if not self.memories.slots.persistent:
             return []
         return [
             statements.wait(self._free(owner).slot(), f"({TILES} + 1) & 1")
@@ -89,7 +89,7 @@ class Epilogue:
             nodes += [statements.commit(drained), statements.wait(drained.slot(), self._parity)]
         for value, moved in self.plan.moved.items():
             if moved.maker == group and partition is not None:
-                if self.memories.persistent:
+                if self.memories.slots.persistent:
                     raise RefusedError(
                         "registers of another group after a loop of a persistent kernel"
                     )
@@ -100,7 +100,7 @@ class Epilogue:
     @property
     def _parity(self) -> str:
         """Parity of the phase of an output tile."""
-        return f"{TILES} & 1" if self.memories.persistent else "0"
+        return f"{TILES} & 1" if self.memories.slots.persistent else "0"
 
     def code(self, group: str, partition: Partition | None, outside: Outside) -> list[Node]:
         """Return the effects that a partition has."""
@@ -114,7 +114,7 @@ class Epilogue:
                 writer.values.receive(value, moved)
         writer.run(effects)
         nodes = [*waits, *begun(writer.body.nodes)]
-        if self.memories.persistent:
+        if self.memories.slots.persistent:
             nodes += [statements.arrive(self._free(owner).slot()) for owner in crossing]
         return nodes
 
