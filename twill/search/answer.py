@@ -1,8 +1,8 @@
 """The answer to a request: found, with registers enough for its programs, and verified.
 
 The search counts registers by the clock of the static schedule, a compiler along the program. Where
-waits do not bring the two together the question is asked with some registers of every group to
-spare, and of what is found then only that is proved which the first search has shown.
+the two differ in spite of waits, the question is asked again with some registers of every group to
+spare. The second answer claims only what the first search has proved.
 """
 
 from __future__ import annotations

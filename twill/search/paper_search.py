@@ -1,9 +1,9 @@
 """The paper's search (Algorithm 1), with any engine, to be compared with `twill.search.search`.
 
-From I = 1 upwards: the shortest modulo schedule at I, without warps; then the joint system at the
-same I with all warp groups, for lengths L from that schedule's own up to the last with as many
-stages. It stops at the first answer. As it never tries more stages than the modulo schedule has,
-it can miss the least I.
+The search goes from I = 1 upwards. At each I it finds the shortest modulo schedule, without warps.
+Then it asks the joint system at that I, with all warp groups, for lengths from that schedule's own
+up to the last with as many stages. It stops at the first answer. As it never tries more stages than
+the modulo schedule has, it can miss the least I.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def paper_search(
     two more than the longest chain needs.
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
-    the system for L + 1 as well (the printed one too, where only what is live at its end lives one
-    slot longer), so that the last of them decides and the first feasible one is bisected for.
-    Intervals below ResMII or RecMII, where no modulo schedule exists, are skipped, and so are those
-    below the issue time of an operation, where the joint system leaves it to the bounds to refuse.
+    the system for L + 1 as well. In the printed system it does too, where only values live at its
+    end live one slot longer. So the last length decides, and the first feasible one is bisected for.
+    Intervals below ResMII or RecMII are skipped, since no modulo schedule exists. Intervals below
+    the issue time of an operation are skipped, since the joint system leaves them to the bounds.
     Limits, pins and orders of the user bind the joint system; the modulo schedule knows nothing of
     them.
 
@@ -66,7 +66,7 @@ def paper_search(
     Without an answer within `timeout` the search is refused.
     `modulo`: gives the modulo schedules that CBC does not; `engine` without it.
     Returns: the interval counts as proved only where it equals ResMII, RecMII or the issue time of
-    an operation, or where no smaller one has a modulo schedule; no other level is.
+    an operation, or where no smaller one has a modulo schedule. No other level is proved.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """The search: the least interval by one strategy after the other, then level by level below it.
 
 `STRATEGIES` has the questions about the interval, in the order in which they are asked, until the
-best schedule is at an interval below which all is refuted. `Levels` go on from there. The
-schedule that is returned is solved for once more, by the finder with a fixed seed within all the
-levels that were reached, so that it does not depend on the way there.
+best schedule is at an interval below which all is refuted. `Levels` go on from there. The finder
+solves once more, with a fixed seed, within all levels that were reached, so that the schedule that
+is returned does not depend on the way there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which integers, tables and grids make a small kernel run all that it has.
 
-Every number of iterations that is asked for shall be the largest of the grid's programs; every
-mask, window and clamp shall act and not act; no two programs write the same place.
+Every number of iterations that is asked for shall be the largest of the grid's programs. Every
+mask, window and clamp shall act and not act, and no two programs write the same place.
 """
 
 from __future__ import annotations
