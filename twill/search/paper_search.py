@@ -56,7 +56,8 @@ def paper_search(
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
     the system for L + 1 as well. In the printed system it does too, where only values live at its
-    end live one slot longer. So the last length decides, and the first feasible one is bisected for.
+    end live one slot longer. So the last length decides, and the first feasible one is found by
+    bisection.
     Intervals below ResMII or RecMII are skipped, since no modulo schedule exists. Intervals below
     the issue time of an operation are skipped, since the joint system leaves them to the bounds.
     Limits, pins and orders of the user bind the joint system; the modulo schedule knows nothing of
