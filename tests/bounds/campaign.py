@@ -19,9 +19,8 @@ from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.polish.starts import candidates
-from twill.search.beginnings import answers, beginnings
 from twill.search.cache import Cache
-from twill.search.request import Request
+from twill.search.request import Request, answers, beginnings
 from twill.search.scheduler import solve
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError

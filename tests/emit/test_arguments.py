@@ -11,8 +11,8 @@ import pytest
 from tests.emit.test_emit import ARGUMENTS, GALLERY, HOPPER, UNPACKAGED, written
 from tests.support.commands import in_process
 from twill.base.errors import InputError
+from twill.emit.host.candidates import Entries, Size
 from twill.emit.host.choice import Choice, Found
-from twill.emit.host.sizes import Entries, Size
 from twill.emit.source import Source
 from twill.frontends import load_loop
 from twill.sim.emulator import emulate, load, stand_ins

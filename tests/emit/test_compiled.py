@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from twill.artifacts.program import Await, Get, Issue, Wait
 from twill.cli.main import app
 from twill.emit.outside import has_room
-from twill.emit.partitions.exchanges import got
+from twill.emit.partitions.operations import got
 from twill.emit.partitions.partition import in_order
 from twill.emit.printer import lines_of
 from twill.lower.iterations import Iteration

@@ -14,21 +14,27 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.base.errors import Refusal, RefusedError
 from twill.cli.options import EffortName
-from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, WORK, answers, beginnings
-from twill.search.request import Request
+from twill.engines.tuning import TUNING
+from twill.search.request import Request, answers, beginnings
 from twill.search.scheduler import solve
 
 GALLERY = Path(__file__).parents[2] / "traces" / "gallery"
+SIZES = TUNING.polishing
+DECIDED = [("complete", "slack", None), ("complete", "stages", None)]
+LIMITED = [("complete", "slack", SIZES.effort), ("complete", "stages", SIZES.effort)]
 
 
 @pytest.mark.parametrize(
     ("operations", "asked"),
     [
         (1, [("complete", "slack", None), ("complete", "stages", None)]),
-        (MOST_LEVELS, [("complete", "slack", None), ("complete", "stages", None)]),
-        (MOST_LEVELS + 1, [("complete", "slack", EFFORT), ("complete", "stages", EFFORT)]),
-        (MOST_SOLVED, [("complete", "slack", EFFORT), ("complete", "stages", EFFORT)]),
-        (MOST_SOLVED + 1, [("written", "slack", None)]),
+        (SIZES.levels, [("complete", "slack", None), ("complete", "stages", None)]),
+        (
+            SIZES.levels + 1,
+            [("complete", "slack", SIZES.effort), ("complete", "stages", SIZES.effort)],
+        ),
+        (SIZES.solved, [("complete", "slack", SIZES.effort), ("complete", "stages", SIZES.effort)]),
+        (SIZES.solved + 1, [("written", "slack", None)]),
     ],
 )
 def test_the_larger_a_loop_the_less_is_solved(
@@ -42,10 +48,9 @@ def test_the_larger_a_loop_the_less_is_solved(
 def test_no_effort_is_without_end() -> None:
     request = Request(small_loop([op("o", "ALU")]), small_machine())
     for effort in EffortName:
-        for few_groups in (False, True):
-            asked = beginnings(request, few_groups=few_groups, work=WORK[effort.value])
-            assert {one.work for one in asked} == {WORK[effort.value]}
-    assert WORK["quick"] < WORK["normal"] < WORK["thorough"]
+        asked = beginnings(request, effort.value)
+        assert {one.work for one in asked} == {getattr(SIZES, effort.value)}
+    assert SIZES.quick < SIZES.normal < SIZES.thorough
 
 
 @pytest.mark.slow
@@ -53,7 +58,7 @@ def test_no_effort_is_without_end() -> None:
 def test_quick_effort_ends_where_the_search_would_not() -> None:
     """Two searches would go on for minutes; work ends them with what they have found."""
     loop = twill.load_loop(str(GALLERY / "attention_capped_window.sm100.mlir"))
-    asked = beginnings(Request(loop, Machine.named("blackwell_b200")), work=1.2)
+    asked = beginnings(Request(loop, Machine.named("blackwell_b200"), work=1.2))
     intervals: dict[str, dict[str, Any]] = {}
     found = [solve(one, intervals=intervals).schedule for one in asked]
     for schedule in found:
@@ -63,14 +68,6 @@ def test_quick_effort_ends_where_the_search_would_not() -> None:
         assert not schedule.proof.levels[0].proved
     again = solve(asked[1]).schedule  # alone it takes the same way
     assert again.to_json() == found[1].to_json()
-
-
-@pytest.mark.parametrize("operations", [1, MOST_SOLVED, MOST_SOLVED + 1])
-def test_where_few_groups_are_preferred_all_levels_are_solved_for(operations: int) -> None:
-    loop = small_loop(op(f"o{i}", "ALU") for i in range(operations))
-    request = Request(loop, small_machine())
-    found = beginnings(request, few_groups=True)
-    assert found == ((request,) if operations <= MOST_SOLVED else beginnings(request))
 
 
 @pytest.mark.slow

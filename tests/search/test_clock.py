@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import twill
 from tests.support.small import random_loop
 from twill.base import console, deadline
 from twill.base.deadline import Deadline, OutOfTime, check
+from twill.engines.tuning import TUNING, Budget
 from twill.frontends import load_loop, packaged_loops
 from twill.search import search
 from twill.search.request import EngineName, Options, Request
@@ -143,7 +145,7 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
         for ticks in limits:
             with monkeypatch.context() as patch:
                 ticking(patch)
-                patch.setattr(search, "LAST_SECONDS", 1000.0)
+                patch.setattr(search, "TUNING", replace(TUNING, budget=Budget(last=1000.0)))
                 found = static_schedule(
                     loop, machine, engine=engine, options=Options(timeout=ticks)
                 )
@@ -226,7 +228,7 @@ def test_a_limit_of_time_is_kept(seconds: float) -> None:
     machine = twill.Machine.named("blackwell_b200")
     spent = time.process_time()
     found = solve(Request(loop, machine), timeout=seconds)
-    assert time.process_time() - spent < seconds + search.LAST_SECONDS
+    assert time.process_time() - spent < seconds + TUNING.budget.last
     assert twill.verify(found.schedule).violations == ()
 
 
@@ -234,11 +236,11 @@ def test_a_loop_as_it_is_written_has_the_time_that_it_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop, machine = load_loop("layer_norm_hopper"), twill.Machine.named("hopper_h100")
-    ticking(monkeypatch, 10 * search.LAST_SECONDS)
+    ticking(monkeypatch, 10 * TUNING.budget.last)
     asked = Request(loop, machine, search="written")
     assert solve(asked).schedule.programs
     with pytest.raises(twill.RefusedError, match="no schedule was found"):
-        solve(asked, timeout=search.LAST_SECONDS)
+        solve(asked, timeout=TUNING.budget.last)
 
 
 # -- the same bytes --------------------------------------------------------------------------------
@@ -256,7 +258,7 @@ from twill.base.console import interruptible
 from twill.frontends import load_loop, packaged_loops
 from twill.engines import cpsat
 from twill.memory import packing
-from twill.search.beginnings import beginnings
+from twill.search.request import beginnings
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill import solvers

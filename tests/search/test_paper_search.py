@@ -15,6 +15,7 @@ from twill.engines import EngineFactory, Question
 from twill.engines.cbc import modulo_schedule
 from twill.engines.cpsat import CpSatEngine
 from twill.engines.paper import VerbatimEngine
+from twill.engines.tuning import TUNING, Paper
 from twill.engines.yices import DifferenceEngine
 from twill.lower import realize
 from twill.problem import Problem, build_problem
@@ -145,7 +146,7 @@ def test_cbc_and_the_engine_agree_on_the_shortest_modulo_schedule(
             assert (status == "sat") == (length is not None)
         by_cbc = paper_search(problem, DifferenceEngine)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "COARSE_SLOTS", 0)
+            patch.setattr(module, "TUNING", replace(TUNING, paper=Paper(coarse=0)))
             by_engine = paper_search(problem, DifferenceEngine)
         assert by_engine.interval == by_cbc.interval
         assert by_engine.assignment.length(problem) == by_cbc.assignment.length(problem)

@@ -26,9 +26,8 @@ from twill.bounds.programs import program_bound
 from twill.emit import emitted
 from twill.frontends import load_loop
 from twill.polish import polish, programs_of
-from twill.search.beginnings import answers, beginnings
 from twill.search.cache import Cache
-from twill.search.request import Request
+from twill.search.request import Request, answers, beginnings
 from twill.search.scheduler import solve
 from twill.sim.emulator import emulate
 from twill.sim.engine.record import Recording

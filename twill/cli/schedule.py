@@ -238,7 +238,7 @@ def schedule(
     """Find the fastest program, and the optimal static schedule with its proof."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
-    from twill.search.beginnings import WORK, beginnings
+    from twill.search.request import beginnings
 
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
@@ -249,7 +249,7 @@ def schedule(
             simulations = dynamic.simulations(question, request.loop)
             asked: tuple[Request, ...] = (request,)
             if simulations is not None:
-                asked = beginnings(request, work=WORK[dynamic.named.value])
+                asked = beginnings(request, dynamic.named.value)
             check_target(output.output)
             kept.beside(output.output)
             finding = _Finding(effort, report, kept)
@@ -278,7 +278,7 @@ class _Finding:
 
     def statically(self, asked: Sequence[Request]) -> None:
         """Find schedules of the static model; the first one counts."""
-        from twill.search.beginnings import answers
+        from twill.search.request import answers
 
         half = None if self._effort.timeout is None else self._effort.timeout / 2
         clock = Deadline(half) if len(asked) > 1 or asked[0].work is not None else None

@@ -11,12 +11,11 @@ from twill.emit import attributes, host, statements
 from twill.emit.epilogue.epilogue import Epilogue
 from twill.emit.epilogue.plans import EPILOGUE, TILES
 from twill.emit.expressions.gluon import Gluon
-from twill.emit.fixed import fixed_buffers
 from twill.emit.host.choice import Choice
 from twill.emit.layouts import Layouts
 from twill.emit.memory.memories import Memories
 from twill.emit.names import DONE, FIRST, LINE, TRIPS
-from twill.emit.outside import Outside
+from twill.emit.outside import Outside, fixed_buffers
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
 from twill.emit.reference import Reference
@@ -94,7 +93,7 @@ class _Kernel:
 
     def _refuse_persistent(self) -> None:
         """Refuse a persistent kernel some of whose waits the first iterations leave out."""
-        if not self.memories.persistent:
+        if not self.memories.slots.persistent:
             return
         others = loops([*self.source.before(), *self.source.after()])
         if others or self.source.varies:
@@ -173,7 +172,7 @@ class _Kernel:
         counted = [Assignment(TRIPS, self._trips(outside))] if partition is not None else []
         begin = self.epilogue.begin(name)
         body = [*outside.nodes, *counted, *begin, *loop, *signalled, *after]
-        if not self.memories.persistent:
+        if not self.memories.slots.persistent:
             return body
         outer = self.source.outer
         assert outer is not None
@@ -275,7 +274,7 @@ class _Kernel:
 
     @property
     def _kernel_arguments(self) -> tuple[str, ...]:
-        return tuple(p.name for p in self.memories.parameters)
+        return tuple(p.name for p in self.memories.slots.parameters)
 
     def _allocations(self) -> list[Allocation | Barrier]:
         """Return everything that all partitions are given: buffers and barriers, in order."""
@@ -304,7 +303,7 @@ class _Kernel:
             for owner, s in self.memories.before.filled_before()
             if not self.memories.before.begins_at_zero(owner) and not before
         ]
-        if filled and self.memories.persistent:
+        if filled and self.memories.slots.persistent:
             raise RefusedError("tensor memory that is filled for each output tile has no template")
         arguments = self._arguments()
         # One partition alone is called as a function.

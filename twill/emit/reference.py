@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from twill.base.errors import RefusedError
-from twill.emit.expressions.atomics import update_of
-from twill.emit.expressions.scans import used_result
+from twill.emit.expressions.language import used_result
 from twill.emit.expressions.texts import PLUS, Text, joined
 from twill.emit.expressions.torch import Torch
 from twill.emit.names import Names
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, tile_of
+from twill.emit.statements import update_of
 from twill.emit.tree import Assignment, Call, Loop, Node
 from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.graph import root_of

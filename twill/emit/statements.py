@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from twill.emit.attributes import access_options, is_true, refused
-from twill.emit.expressions.atomics import update_of
 from twill.emit.expressions.texts import Text
 from twill.emit.layouts import dtype
 from twill.emit.source import Source, SSAValue, Statement
@@ -224,3 +223,23 @@ def tcgen05(
     given += [] if used == "True" else [f"use_acc={used}"]
     given += [f"mbarriers=[{', '.join(signals)}]"] if signals else []
     return Call(call, tuple(given))
+
+
+# Of `atomic_rmw_op`: Triton's ODS (`TritonAttrDefs.td`).
+UPDATES = {4: "add", 5: "add", 6: "max", 7: "min"}
+
+
+def update_of(statement: Statement) -> str:
+    """Return what an update does: ``add``, ``max`` or ``min``.
+
+    Raises
+    ------
+    RefusedError
+        If it does something else, or if what was there before is used.
+    """
+    which = integer(statement, "atomic_rmw_op") or 0
+    if which not in UPDATES:
+        raise refused(statement, f"atomic_rmw_op = {which}")
+    if any(list(result.uses) for result in statement.results):
+        raise refused(statement, "what it returns is used")
+    return UPDATES[which]

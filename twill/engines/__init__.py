@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from twill.engines.questions import (
     FAMILIES,
-    FEW_ROWS,
     FREELY,
     MEANING,
     NO_LIMITS,
@@ -24,7 +23,6 @@ from twill.solvers import Status
 
 __all__ = [
     "FAMILIES",
-    "FEW_ROWS",
     "FREELY",
     "MEANING",
     "NO_LIMITS",

@@ -31,8 +31,6 @@ FAMILIES = tuple(MEANING)
 Hint = tuple[str, Hashable]
 ADDRESSES = "addresses"
 
-# Intervals up to which units are stated row by row, where they bound it only together.
-FEW_ROWS = 128
 # Ways in which a prover can search: in an order forwards or backwards, and first what was in most
 # conflicts or in the latest.
 WAYS = 4

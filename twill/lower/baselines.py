@@ -1,8 +1,8 @@
 """Naive loops to compare with, as orders from which programs are derived.
 
 ``sequential`` is the loop as written on one warp group, every asynchronous result waited for at
-once. ``multi-warp`` puts independent sub-tiles on groups of their own, each as written, with the
-streaming loads on a warp of their own: what the hardware's interleaving of warps gives by itself.
+once. ``multi-warp`` puts each independent sub-tile, as written, on a group of its own, and the
+streaming loads on a warp of their own. Its speed is due to the hardware's interleaving of warps.
 """
 
 from __future__ import annotations

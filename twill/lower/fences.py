@@ -1,8 +1,8 @@
 """Fences between accesses to shared memory by warps and by asynchronous units.
 
-An asynchronous unit reaches shared memory through a proxy of its own. That a warp's access came
-before, even by an arrive and a wait, does not order the two: a proxy fence does, between the access
-and what tells of it (PTX ISA, proxies; Triton's ConSan, generic-to-async proxy ordering).
+An asynchronous unit reaches shared memory through a proxy of its own. An arrive and a wait do not
+order its access after a warp's. A proxy fence between the warp's access and the arrive does (PTX
+ISA, proxies; Triton's ConSan, generic-to-async proxy ordering).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Place = tuple[str, bool]  # a value in shared memory, and whether its staging is
 def with_fences(schedule: Schedule) -> Schedule:
     """Return a schedule whose programs have the fences that they need.
 
-    One comes after what warps do in shared memory where an asynchronous unit does something that
-    has to be ordered with it; also after waits for copies in the name of warps (``cp.async``). It
-    stands as late as it can, right before the group tells others or a unit anything.
+    A fence follows an access of warps to shared memory that an asynchronous unit's access has to
+    be ordered with. Waits for copies in the name of warps (``cp.async``) count as such accesses. A
+    fence stands as late as it can, right before the group signals other groups or a unit.
     """
     if not any(unit.proxy for unit in schedule.machine.units.values()):
         return schedule

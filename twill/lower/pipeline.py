@@ -161,8 +161,8 @@ def turns(pipeline: Pipeline) -> list[Turn]:
     Groups drift, and a unit takes work as it comes. Where its order matters programs keep it, as
     FlashAttention-3's ping-pong does: an arrive behind one operation, a wait before the next. On a
     unit that executes in order all neighbours of different groups take turns. On pipes there are
-    none: ptxas keeps arithmetic on neither side of an arrive (of 66 exponentials 5 stayed in front
-    of it; Triton 3.9.0, sm_90a), and the simulated SM gains nothing by them.
+    none, and the simulated SM gains nothing by them. ptxas moves arithmetic across an arrive: of 66
+    exponentials 5 stayed in front of it (Triton 3.9.0, sm_90a).
     """
     if not pipeline.choices.in_order:
         return []

@@ -84,8 +84,8 @@ def light_rounds(schedule: Schedule) -> Schedule:
     """Begin each group's round where registers hold the least, if no product is in flight there.
 
     ptxas finds registers for a tile that the loop carries only among those that are free in the
-    whole loop: tiles of 128 and 64 registers that a round of `fa_fwd_blackwell` carried made 154
-    instructions of spills in 216 registers, one of 64 makes none. No program gets more stages.
+    whole loop. In `fa_fwd_blackwell` with 216 registers, carried tiles of 128 and 64 registers made
+    154 instructions of spills; one tile of 64 makes none. No program gets more stages.
     """
     registers = [s for s in schedule.storage if s.memory == "registers"]
     held = {s.value for s in registers}

@@ -5,8 +5,8 @@ rounds in which every stage has an iteration are the steady state; those before 
 written out, with what has no iteration left out.
 
 Memory is indexed by the iteration modulo its slots. Registers cannot be: a value of which two
-instances live has two names, ``S`` and ``S_next``, and ``S = S_next`` at the end of a round stands
-for what a compiler does by unrolling (the paper's Figure 1f, modulo variable expansion).
+instances live has two names, ``S`` and ``S_next``. The renaming ``S = S_next`` at the end of a
+round stands for a compiler's unrolling (the paper's Figure 1f, modulo variable expansion).
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ class _Writer:
     def _passes(self, instruction: Instruction, least: int) -> bool:
         """Return whether hardware lets a wait for a negative iteration pass by itself.
 
-        Nothing is in flight that an await could wait for, and a fresh mbarrier answers a wait for
-        the phase before its first one at once (PTX ISA, mbarrier.test_wait with a parity).
+        Nothing is in flight that an await could wait for. A fresh mbarrier answers a wait for the
+        phase before its first one at once (PTX ISA, mbarrier.test_wait with a parity).
         """
         if not isinstance(instruction, Wait):
             return isinstance(instruction, Await)

@@ -1,8 +1,8 @@
 """Which waits the steps of a schedule's programs need, and when values have been read.
 
-A dependence on an asynchronous result, or across warp groups, takes a wait; a slot that another
-group or an asynchronous unit still reads takes one before it is overwritten, by the next instance
-or by another value that shares its addresses.
+A dependence on an asynchronous result, or across warp groups, takes a wait. A slot that another
+group or an asynchronous unit still reads takes a wait before it is overwritten. The writer is the
+value's next instance, or another value that shares its addresses.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ def _ends(
 ) -> Iterator[tuple[Target, int]]:
     """Yield what ends the life of `old` towards `new`, and the iterations by which it is later.
 
-    Left out are readers on which `new` depends anyway, synchronous ones on its own group, which
-    end before it in program order, and those that its unit executes in order before it.
+    Readers on which `new` depends anyway are left out. Synchronous readers on its own group are
+    too, since they end before it in program order, and those that its unit executes before it.
     """
     u, group, operations = old.operation, pipeline.place[new.operation], pipeline.problem.operations
 

@@ -122,8 +122,8 @@ class Written:
     def _told_after(self, operation: ProblemOperation, place: _Place) -> int:
         """Return how long after its issue others are told of an operation.
 
-        That is as soon as it is issued, so that nothing which the group itself waits for comes
-        between, unless the body says when to wait for it in that round.
+        The signal follows the issue at once, so that no wait of the group comes between. If the
+        body says when to wait for the operation in that round, the signal follows that wait.
         """
         body = self.order.groups[place.group].instructions
         waits = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from twill.polish.effort import EFFORTS, programs_of
 from twill.polish.polishing import DEFAULT_CONDITIONS, Interrupted, Other, Polished, polish
+from twill.polish.tuning import EFFORTS, programs_of
 
 __all__ = [
     "DEFAULT_CONDITIONS",

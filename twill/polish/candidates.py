@@ -1,7 +1,7 @@
 """Programs as points of a search: a clock that orders what groups issue, slots and turns.
 
-A candidate is a modulo schedule whose times say nothing but in which order each group issues its
-operations, which it issues in turns in parts because they overlap, and how far ahead it is. Its
+A candidate is a modulo schedule whose times give the order in which each group issues its
+operations and how far ahead it is. Operations that overlap are issued in turns, in parts. Its
 program is made as that of every solution (`twill.lower`), and only the simulator says how long one
 iteration takes.
 """

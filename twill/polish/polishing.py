@@ -28,11 +28,10 @@ from twill.base.formats import cycles, signed_percent
 from twill.bounds.programs import program_bound
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs
-from twill.polish.effort import programs_of
 from twill.polish.judge import Judge
 from twill.polish.search import Point, anneal, best_of, looked_at, lowest
 from twill.polish.starts import candidates
-from twill.polish.tuning import TUNING
+from twill.polish.tuning import TUNING, programs_of
 from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works

@@ -1,10 +1,9 @@
 """Who may issue what: operations that hand on large register tiles play one role, on one group.
 
-FlashAttention-4 has a softmax of each tile, a correction and the products on groups of their own;
-such roles follow from what it would cost to part operations: a tile that another group reads is
-staged in SMEM. Ways to share groups among roles are found role by role, and of these those are kept
-in which the busiest group has least to issue and to move (beam search), of each number of groups as
-many.
+FlashAttention-4 has a softmax of each tile, a correction and the products on groups of their own.
+Such roles follow from what it would cost to part operations: a tile that another group reads is
+staged in SMEM. A beam search finds ways to share groups among roles, role by role. It keeps the
+ways in which the busiest group has least to issue and to move, of each number of groups as many.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Local search over programs, with the simulator as judge.
 
 Simulated annealing from several programs at once, each a chain of its own that starts from one of
-them. Chains run one after the other or in processes side by side, and meet after as many
-simulations as was said beforehand: the answer depends on neither the clock nor on how many run at a
-time.
+them. Chains run one after the other or in processes side by side, and meet after a given number of
+simulations. The answer depends on neither the clock nor on how many chains run at a time.
 """
 
 from __future__ import annotations

@@ -53,9 +53,9 @@ def _as_they_are(judge: Judge, schedule: Schedule) -> Iterator[Candidate]:
 def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple[str, Candidate]]:
     """Yield candidates, each with what is different from the one that is given.
 
-    All kinds of turns are tried, and, without turns, ways to share groups among roles, those that
-    large tiles tie together or single operations; then groups of their own for all products, each
-    operation, and each two of them, on one group or on two.
+    All kinds of turns are tried, then ways to share groups among roles without turns. A role is
+    operations that large tiles tie together, or one operation. Groups of their own follow for all
+    products, each operation, and each two of them, on one group or on two.
 
     `bound`: cycles, which no program is below.
     """

@@ -1,8 +1,8 @@
 """The answer to a request: found, with registers enough for its programs, and verified.
 
 The search counts registers by the clock of the static schedule, a compiler along the program. Where
-waits do not bring the two together the question is asked with some registers of every group to
-spare, and of what is found then only that is proved which the first search has shown.
+the two differ in spite of waits, the question is asked again with some registers of every group to
+spare. The second answer claims only what the first search has proved.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from twill.base.deadline import Deadline
 from twill.base.errors import DefectError, Refusal, RefusedError, TwillError
 from twill.bounds import bounds, every_bound
 from twill.engines import EngineFactory
+from twill.engines.tuning import TUNING
 from twill.engines.yices.system import anchor_of
 from twill.lower import realize
 from twill.problem import Problem
@@ -31,9 +32,6 @@ from twill.verification import Violation, verify
 from twill.verification.registers import registers_along_programs
 
 REALIZING = "programs and storage"  # what is reported once the search is over
-# Other schedules of the same levels that are looked at where there is none with registers to spare.
-OTHER_SEEDS = 8
-LEAST_SECONDS = 0.001  # seconds that a search has at least, whatever was spent before
 DEFECT = {
     "schema": "twill.defect",
     "schema_version": 1,
@@ -129,7 +127,7 @@ class Answering:
     def _another(self, last: Found) -> tuple[Found, Schedule]:
         """Return another schedule of the same levels, as other seeds find them."""
         found = last
-        for seeds in range(1, OTHER_SEEDS + 1):
+        for seeds in range(1, TUNING.levels.seeds + 1):
             options = later(self._options, found, seeds)
             found = _after(found, self._attempt(self.problem, options))
             artifact = self.realized(found)
@@ -173,7 +171,7 @@ def _normalized(request: Request, options: Options) -> tuple[TimeScale, Options]
     with deadline:
         scale = request.normalized()
         if timeout is not None and request.time != "exact":
-            left = max(LEAST_SECONDS, timeout - deadline.spent)
+            left = max(TUNING.budget.least, timeout - deadline.spent)
             options = replace(options, timeout=left / (2 if request.time == "refined" else 1))
         return scale, options
     raise RefusedError(f"{request.loop.name}: costs were not normalized within {timeout:g} s")
@@ -223,7 +221,7 @@ def later(options: Options, found: Found, seeds: int = 0) -> Options:
     """Return the options of a search after another one: what is left for it, another seed."""
     left, spent = options.timeout, found.seconds.get("total", 0.0)
     if left is not None and spent:
-        left = max(LEAST_SECONDS, left - spent)
+        left = max(TUNING.budget.least, left - spent)
     work = None if options.work is None else max(0.0, options.work - found.work)
     seed = (options.seed + seeds) % (MOST_SEED + 1)
     return replace(options, timeout=left, work=work, seed=seed)

@@ -1,9 +1,9 @@
 """The paper's search (Algorithm 1), with any engine, to be compared with `twill.search.search`.
 
-From I = 1 upwards: the shortest modulo schedule at I, without warps; then the joint system at the
-same I with all warp groups, for lengths L from that schedule's own up to the last with as many
-stages. It stops at the first answer. As it never tries more stages than the modulo schedule has,
-it can miss the least I.
+The search goes from I = 1 upwards. At each I it finds the shortest modulo schedule, without warps.
+Then it asks the joint system at that I, with all warp groups, for lengths from that schedule's own
+up to the last with as many stages. It stops at the first answer. As it never tries more stages than
+the modulo schedule has, it can miss the least I.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from twill.bounds import Bounds, bounds, longest_paths
 from twill.bounds.infeasible import refuse_infeasible
 from twill.engines import Answer, Engine, EngineFactory, Limits, Question
 from twill.engines.cbc import modulo_schedule
+from twill.engines.tuning import TUNING
 from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.solution import Assignment
@@ -26,8 +27,6 @@ from twill.search.questions import DEFAULTS
 from twill.search.request import Options
 from twill.search.search import LEAST, Found, least_value
 
-COARSE_SLOTS = 64
-MODULO_STAGES = 6
 MODULO_FAMILIES = ("dependence", "capacity")
 
 
@@ -49,17 +48,18 @@ def paper_search(
 ) -> Found:
     """Find the schedule at which Algorithm 1 stops.
 
-    CBC's integer program gives the modulo schedules up to `COARSE_SLOTS` slots in an interval. It
+    CBC's integer program gives the modulo schedules up to `Paper.coarse` slots in an interval. It
     is indexed by time: attention forward on 124 slots takes it half a minute to find one and
     several to find the shortest, and exact cycles are too many. There a joint engine gives them,
-    from a system of dependences and unit capacities only, of at most `MODULO_STAGES` stages or
+    from a system of dependences and unit capacities only, of at most `Paper.stages` stages or
     two more than the longest chain needs.
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
-    the system for L + 1 as well (the printed one too, where only what is live at its end lives one
-    slot longer), so that the last of them decides and the first feasible one is bisected for.
-    Intervals below ResMII or RecMII, where no modulo schedule exists, are skipped, and so are those
-    below the issue time of an operation, where the joint system leaves it to the bounds to refuse.
+    the system for L + 1 as well. In the printed system it does too, where only values live at its
+    end live one slot longer. So the last length decides, and the first feasible one is found by
+    bisection.
+    Intervals below ResMII or RecMII are skipped, since no modulo schedule exists. Intervals below
+    the issue time of an operation are skipped, since the joint system leaves them to the bounds.
     Limits, pins and orders of the user bind the joint system; the modulo schedule knows nothing of
     them.
 
@@ -67,7 +67,7 @@ def paper_search(
     Without an answer within `timeout` the search is refused.
     `modulo`: gives the modulo schedules that CBC does not; `engine` without it.
     Returns: the interval counts as proved only where it equals ResMII, RecMII or the issue time of
-    an operation, or where no smaller one has a modulo schedule; no other level is.
+    an operation, or where no smaller one has a modulo schedule. No other level is proved.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class _PaperSearch:
     def _modulo(self, interval: int) -> _Shortest:
         question = f"modulo schedule: I = {interval}, the shortest"
         self._options.report(question)
-        if interval <= COARSE_SLOTS:
+        if interval <= TUNING.paper.coarse:
             status, schedule = modulo_schedule(self._problem, interval, shortest=True)
             length = None if schedule is None else schedule.length
             found = _Shortest(length, status != "unknown", "CBC")
@@ -152,7 +152,8 @@ class _PaperSearch:
         kinds = sorted(set(self._problem.variable), reverse=True)
         groups = tuple(WarpGroup(widest, kind, 0, UNLIMITED) for kind in kinds)
         proved, name = True, ""
-        for stages in range(least, max(MODULO_STAGES, least + 2) + 1):
+        last = max(TUNING.paper.stages, least + TUNING.interval.more_stages)
+        for stages in range(least, last + 1):
             asked = Question(self._problem, interval, stages * interval, groups, MODULO_FAMILIES)
             engine = self._modulo_engine(replace(asked, seed=self._options.seed))
             answer, name = engine.solve(), engine.name

@@ -26,6 +26,7 @@ from twill.engines import (
     Status,
 )
 from twill.engines.cpsat import CpSatProver
+from twill.engines.tuning import TUNING
 from twill.problem import Problem
 from twill.problem.groups import available_groups
 from twill.problem.solution import Assignment
@@ -44,7 +45,6 @@ KINDS = {
 NONE = ", none better"
 MOST = ("groups", "transfers", "length")
 DEFAULTS = Options()
-ASKED = 0.01  # work that every question counts, since stating it takes time too
 T = TypeVar("T", Answer, Refutation)
 
 
@@ -220,7 +220,8 @@ class Questions:
         """
         for trial in itertools.count():
             seed = (self._options.seed + trial) % (MOST_SEED + 1)
-            effort, way = self._effort(query.effort * 2 ** (trial // WAYS)), trial % WAYS
+            rounds, way = divmod(trial, WAYS)
+            effort = self._effort(query.effort * TUNING.interval.growth**rounds)
             yield Conditions(query.limits, seed, effort, tuple(self._hints), way, self.known.offer)
             if not query.decide:
                 return
@@ -295,7 +296,7 @@ class Questions:
     def _learn(self, interval: int | None, answer: T) -> T:
         """Keep what an engine had to look at, and a schedule if it is the best so far."""
         self._hints.update(dict.fromkeys(answer.hints))
-        self.work += answer.work + ASKED
+        self.work += answer.work + TUNING.budget.asked
         if answer.assignment is not None and interval is not None:
             self.known.offer(interval, answer.assignment)
         return answer

@@ -6,20 +6,21 @@ import difflib
 import importlib.metadata
 import importlib.util
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level, Limit
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.base.console import Report, silent
-from twill.base.errors import InputError, short
+from twill.base.errors import InputError, RefusedError, short
 from twill.base.names import wrong
 from twill.engines import EngineFactory
 from twill.engines.cpsat import CpSatProver
+from twill.engines.tuning import TUNING
 from twill.problem import Problem, build_problem
 from twill.problem.costs import BUDGET, normalize
 from twill.problem.operations import Wishes
@@ -274,3 +275,45 @@ def _one_of(known: Iterable[str], value: object, path: str) -> None:
 def _whole(value: object, path: str) -> None:
     if not isinstance(value, int) or value < 1:
         raise InputError(f"a whole number of at least 1 (got {short(value)})", path=path)
+
+
+Answer = TypeVar("Answer")
+
+
+def beginnings(request: Request, effort: str | None = None) -> tuple[Request, ...]:
+    """Return the questions whose answers polishing begins with, the one that is shown first.
+
+    Once with all levels, and once with least interval and fewest stages alone: either may be the
+    better beginning. What levels cost most is their proof, for which there is less effort where a
+    loop has more operations; the largest loops are not solved at all.
+
+    `effort`: with which programs are searched for, which limits the work of all questions.
+    """
+    operations = len(request.loop.operations)
+    if effort is not None:
+        request = replace(request, work=getattr(TUNING.polishing, effort))
+    if operations > TUNING.polishing.solved:
+        return (replace(request, search="written"),)
+    each = None if operations <= TUNING.polishing.levels else TUNING.polishing.effort
+    return replace(request, effort=each), replace(request, until="stages", effort=each)
+
+
+def answers(asked: Iterable[Request], solve: Callable[[Request], Answer]) -> Iterator[Answer]:
+    """Yield the answers to some questions, as they come; refusals only if there is no answer.
+
+    Raises
+    ------
+    RefusedError
+        The first one, if every question is refused.
+    """
+    refused, answered = list[RefusedError](), False
+    for request in asked:
+        try:
+            answer = solve(request)
+        except RefusedError as error:
+            refused.append(error)
+        else:
+            answered = True
+            yield answer
+    if refused and not answered:
+        raise refused[0]

@@ -1,9 +1,9 @@
 """The search: the least interval by one strategy after the other, then level by level below it.
 
 `STRATEGIES` has the questions about the interval, in the order in which they are asked, until the
-best schedule is at an interval below which all is refuted. `Levels` go on from there. The
-schedule that is returned is solved for once more, by the finder with a fixed seed within all the
-levels that were reached, so that it does not depend on the way there.
+best schedule is at an interval below which all is refuted. `Levels` go on from there. The finder
+solves once more, with a fixed seed, within all levels that were reached, so that the schedule that
+is returned does not depend on the way there.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from twill.bounds.infeasible import (
 )
 from twill.engines import Answer, EngineFactory, Question
 from twill.engines.cpsat import CpSatProver
+from twill.engines.tuning import TUNING
 from twill.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import Reached, measured, proof_within, proofs
@@ -33,10 +34,6 @@ from twill.search.questions import DEFAULTS, Outcome, OutOfWork, Questions
 from twill.search.request import LEVELS, Options
 from twill.search.strategies import STRATEGIES, Situation
 
-# Seconds after the time limit in which some schedule may be found if there is none yet.
-LAST_SECONDS = 5.0
-# Up to so many operations the finder names the families of what the prover has refuted.
-FEW_OPERATIONS = 16
 RELAXATION = "relaxation"  # what stands in proofs for `lacks_registers`
 LEAST = "least I = "  # what a search reports, with the interval, once it turns to the levels below
 
@@ -158,7 +155,7 @@ class _Search:
             self._share()
         finally:
             self._questions.close()
-        last = None if self._options.timeout is None else LAST_SECONDS
+        last = None if self._options.timeout is None else TUNING.budget.last
         return self._found(*(self._known.best or self._as_written(last)), deadline)
 
     def _tell_better(self, deadline: Deadline) -> None:
@@ -225,7 +222,7 @@ class _Search:
             if interval > infeasible_interval(self._problem):
                 most = self._situation.most_stages(interval)
                 raise no_schedule(self._problem, self._groups, interval, most, RELAXED)
-            interval += max(1, interval // 256) if monotone else 1
+            interval += max(1, interval // TUNING.interval.relaxed_by) if monotone else 1
         while monotone and interval > bound:
             if lacks_registers(self._problem, interval - 1, self._groups):
                 break
@@ -234,7 +231,7 @@ class _Search:
 
     def _name_families(self) -> None:
         """Have the finder name what a refutation by the prover takes, where that is soon done."""
-        last, few = self._known.low - 1, len(self._problem.operations) <= FEW_OPERATIONS
+        last, few = self._known.low - 1, len(self._problem.operations) <= TUNING.interval.named
         if few and not self._situation.alone and last >= self._situation.first:
             question = self._situation.query(last, kind="families")
             self._questions.ask(replace(question, why="below the least interval"))
@@ -317,7 +314,8 @@ class Levels:
         proved, solver, few = True, "", self._situation.few
         for count in range(least_stages(self._problem, self._interval), stages):
             query = partial(self._situation.query, self._interval, stages=count)
-            answer = self._questions.ask(replace(query(groups=few, effort=6), why="stages"))
+            first = query(groups=few, effort=TUNING.levels.stages)
+            answer = self._questions.ask(replace(first, why="stages"))
             if answer.assignment is None:
                 answer = self._questions.ask(replace(query(), why="stages"))
             if answer.assignment is not None:

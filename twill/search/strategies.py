@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 from twill.bounds import Bounds, least_stages
 from twill.bounds.infeasible import infeasible_interval, no_schedule
-from twill.engines import FEW_ROWS, Limits
+from twill.engines import Limits
+from twill.engines.tuning import TUNING
 from twill.problem import Problem
 from twill.problem.groups import likely_groups, most_used
 from twill.search.known import Known
 from twill.search.questions import Kind, Outcome, Query, Questions
-
-LEAST_STAGES_BOUND = 6
 
 
 class Situation:
@@ -64,7 +63,7 @@ class Situation:
             self.most_stages(low) if stages is None else stages,
             self.limits if groups is None else replace(self.limits, groups=groups),
             kind,
-            effort or (4.0 if self.row_by_row else 1.0),
+            effort or (TUNING.interval.row_by_row if self.row_by_row else TUNING.interval.decided),
             decide=effort is None,
             whole=whole,
         )
@@ -92,7 +91,7 @@ class Situation:
     def most_stages(self, interval: int) -> int:
         """Return how many stages a schedule may have."""
         least = least_stages(self.problem, interval)
-        return self._most_stages or max(LEAST_STAGES_BOUND, least + 2)
+        return self._most_stages or max(TUNING.interval.stages, least + TUNING.interval.more_stages)
 
     @property
     def ranges(self) -> bool:
@@ -103,7 +102,7 @@ class Situation:
     def row_by_row(self) -> bool:
         """Whether the prover states units row by row, which it does for single intervals only."""
         together = self.lower.configurations
-        few = not self.alone and self.monotone and self.first <= FEW_ROWS
+        few = not self.alone and self.monotone and self.first <= TUNING.engines.few_rows
         return few and together is not None and together.most > 1
 
 
@@ -125,16 +124,17 @@ class Strategy:
 def at_the_bound(s: Situation) -> Asked:
     """Ask for few stages and groups where bounds would be the proof."""
     fewest = min(least_stages(s.problem, s.first), s.most_stages(s.first))
-    yield s.query(s.first, stages=fewest, groups=s.few, effort=1)
-    yield s.query(s.first, stages=s.stages(s.first), groups=s.few, effort=2)
+    yield s.query(s.first, stages=fewest, groups=s.few, effort=TUNING.interval.fewest)
+    effort, stages = TUNING.interval.one_more, s.stages(s.first)
+    yield s.query(s.first, stages=stages, groups=s.few, effort=effort)
 
 
 def above_the_bound(s: Situation) -> Asked:
     """Ask where schedules are soon found, also if the bound is out of reach."""
-    step = max(1, s.first // 16)
+    effort, step = TUNING.interval.above, max(1, s.first // TUNING.interval.above_by)
     while s.nothing and step <= s.first:
         interval = s.first + step
-        yield s.query(interval, stages=s.stages(interval), groups=s.few, effort=1)
+        yield s.query(interval, stages=s.stages(interval), groups=s.few, effort=effort)
         step *= 2
 
 
@@ -143,9 +143,10 @@ def at_the_bound_again(s: Situation) -> Asked:
 
     Where one is known, what proves the least interval below it covers those.
     """
-    yield s.query(s.first, stages=s.stages(s.first), groups=s.few, effort=6)
+    effort, stages = TUNING.interval.again, s.stages(s.first)
+    yield s.query(s.first, stages=stages, groups=s.few, effort=effort)
     if s.nothing:
-        yield s.query(s.first, stages=s.stages(s.first), groups=s.most, effort=6)
+        yield s.query(s.first, stages=stages, groups=s.most, effort=effort)
 
 
 def row_by_row(s: Situation) -> Asked:
@@ -169,12 +170,13 @@ def at_any_interval(s: Situation) -> Asked:
 
 def same_groups(s: Situation) -> Asked:
     """Minimize the interval with each operation where it is in the best schedule so far."""
-    yield s.query(s.known.low, s.best - 1, kind="near", effort=1)
+    yield s.query(s.known.low, s.best - 1, kind="near", effort=TUNING.interval.same_groups)
 
 
 def range_below(s: Situation) -> Asked:
     """Minimize the interval; refuting a range mostly takes little longer than its last one."""
-    yield s.query(s.known.low, s.best - 1, kind="least", effort=3 if s.monotone else None)
+    effort = TUNING.interval.range if s.monotone else None
+    yield s.query(s.known.low, s.best - 1, kind="least", effort=effort)
 
 
 def few_groups_below(s: Situation) -> Asked:

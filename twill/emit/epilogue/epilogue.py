@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from twill.base.errors import RefusedError
 from twill.emit import statements
 from twill.emit.epilogue.buffers import EpilogueBuffers
-from twill.emit.epilogue.effects import AFTER, Effects
+from twill.emit.epilogue.parts import PartValues
 from twill.emit.epilogue.plans import TILES, Plans
 from twill.emit.memory.memories import Memories
 from twill.emit.outside import Outside
 from twill.emit.partitions.partition import Partition
-from twill.emit.tree import Barrier, Node
-from twill.emit.unpipelined import begun
+from twill.emit.source import Statement
+from twill.emit.tree import Barrier, Loop, Node
+from twill.emit.unpipelined import Unpipelined, begun
+from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES
 
 
 class Epilogue:
@@ -36,7 +38,7 @@ class Epilogue:
         """Yield the barriers after the loop."""
         for owner in self._crossing():
             yield self._left(owner)
-            if self.memories.persistent:
+            if self.memories.slots.persistent:
                 yield self._free(owner)
         yield from (moved.full for moved in self.plan.moved.values())
         yield from map(self._drained, self.plans.undrained())
@@ -63,7 +65,7 @@ class Epilogue:
 
     def begin(self, group: str) -> list[Node]:
         """Return what a partition waits for before the loop of a further output tile."""
-        if not self.memories.persistent:
+        if not self.memories.slots.persistent:
             return []
         return [
             statements.wait(self._free(owner).slot(), f"({TILES} + 1) & 1")
@@ -87,7 +89,7 @@ class Epilogue:
             nodes += [statements.commit(drained), statements.wait(drained.slot(), self._parity)]
         for value, moved in self.plan.moved.items():
             if moved.maker == group and partition is not None:
-                if self.memories.persistent:
+                if self.memories.slots.persistent:
                     raise RefusedError(
                         "registers of another group after a loop of a persistent kernel"
                     )
@@ -98,7 +100,7 @@ class Epilogue:
     @property
     def _parity(self) -> str:
         """Parity of the phase of an output tile."""
-        return f"{TILES} & 1" if self.memories.persistent else "0"
+        return f"{TILES} & 1" if self.memories.slots.persistent else "0"
 
     def code(self, group: str, partition: Partition | None, outside: Outside) -> list[Node]:
         """Return the effects that a partition has."""
@@ -112,6 +114,53 @@ class Epilogue:
                 writer.values.receive(value, moved)
         writer.run(effects)
         nodes = [*waits, *begun(writer.body.nodes)]
-        if self.memories.persistent:
+        if self.memories.slots.persistent:
             nodes += [statements.arrive(self._free(owner).slot()) for owner in crossing]
         return nodes
+
+
+AFTER = Barrier("after_done")  # for transfers and products that are waited for at once
+
+
+class Effects:
+    """The statements after the loop, in one partition."""
+
+    def __init__(
+        self, buffers: EpilogueBuffers, partition: Partition | None, outside: Outside
+    ) -> None:
+        self.buffers, self.source = buffers, buffers.source
+        self.values = PartValues(buffers, partition, outside)
+        self.body = self.values.body
+        stores = {"tt.store": self._stored, "tt.atomic_rmw": self._updated}
+        stores |= dict.fromkeys(DESCRIPTOR_STORES, self._transferred)
+        self.run = Unpipelined(self.values, AFTER, stores).run
+
+    def _stored(self, statement: Statement) -> None:
+        operands = [self.values.value(o) for o in statement.operands]
+        self.body.add(statements.stored(statement, operands))
+
+    def _updated(self, statement: Statement) -> None:
+        operands = [self.values.value(o) for o in statement.operands]
+        self.body.add(statements.updated(self.source, statement, operands))
+
+    def _transferred(self, statement: Statement) -> None:
+        """Store a tile through a buffer, in parts of its columns if there are several."""
+        descriptor, value, *at = statement.operands
+        values, parts, buffer = self.values, self.buffers.parts, self.buffers.buffer(statement)
+        coordinates = [values.value(o).text for o in at]
+        whole = self.source.type_of(value).shape[-1]
+        if parts > 1:
+            coordinates[-1] = f"{coordinates[-1]} + begin".removeprefix("0 + ")
+        to = self.buffers.memories.slots.argument(descriptor)
+        with values.in_parts(whole // parts if parts > 1 else None) as nodes:
+            self.body.add(
+                statements.write(buffer, values.stored(value).text),
+                statements.FENCE,
+                statements.transfer_back(statement, to, coordinates, buffer),
+                statements.transfers_waited(0),
+            )
+        if parts == 1:
+            self.body.add(*nodes)
+        else:
+            over = f"gl.static_range(0, {whole}, {whole // parts})"
+            self.body.add(Loop("begin", over, tuple(nodes)))

@@ -119,7 +119,7 @@ class Plans:
         that; a persistent kernel's goes on with the next output tile.
         """
         groups = [g for g in self.memories.schedule.groups if g.warps == DRAINING_WARPS]
-        if not groups or self.memories.persistent:
+        if not groups or self.memories.slots.persistent:
             return EPILOGUE
         return max(groups, key=lambda g: g.registers or 0).name
 

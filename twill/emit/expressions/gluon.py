@@ -5,8 +5,16 @@ from __future__ import annotations
 from twill.base.errors import RefusedError
 from twill.emit.attributes import refused
 from twill.emit.expressions import integers
-from twill.emit.expressions.language import ELEMENTWISE, SHARED, Language, Template, calls
-from twill.emit.expressions.scans import combination, is_reverse, used_result
+from twill.emit.expressions.language import (
+    ELEMENTWISE,
+    SHARED,
+    Language,
+    Template,
+    calls,
+    combination,
+    is_reverse,
+    used_result,
+)
 from twill.emit.expressions.texts import Text, number_text
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, SSAValue, Statement, constant

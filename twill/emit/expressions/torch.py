@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from twill.emit.attributes import refused
 from twill.emit.expressions import integers
-from twill.emit.expressions.language import LARGER, SHARED, Language, Template
-from twill.emit.expressions.scans import combination, is_reverse, used_result
+from twill.emit.expressions.language import (
+    LARGER,
+    SHARED,
+    Language,
+    Template,
+    combination,
+    is_reverse,
+    used_result,
+)
 from twill.emit.expressions.texts import TIMES, Text, joined, number_text
 from twill.emit.layouts import dtype
 from twill.emit.source import Source, SSAValue, Statement, constant

@@ -1,7 +1,7 @@
 """Which integers, tables and grids make a small kernel run all that it has.
 
-Every number of iterations that is asked for shall be the largest of the grid's programs; every
-mask, window and clamp shall act and not act; no two programs write the same place.
+Every number of iterations that is asked for shall be the largest of the grid's programs. Every
+mask, window and clamp shall act and not act, and no two programs write the same place.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from twill.emit.expressions.language import LARGER, SMALLER
-from twill.emit.host.candidates import Candidates, Value
-from twill.emit.host.sizes import Entries, Size
+from twill.emit.host.candidates import Candidates, Entries, Size, Value
 from twill.emit.host.trial import STORES, Integers, Outcome, Trial, UnfitError, conflict
 from twill.emit.source import Source, SSAValue, Statement
 from twill.frontends.ttgir.reader import name_of

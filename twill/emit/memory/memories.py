@@ -8,7 +8,7 @@ from twill.emit.memory.allocations import Allocations
 from twill.emit.memory.barriers import Barriers
 from twill.emit.memory.before import Before
 from twill.emit.memory.slots import Slots
-from twill.emit.source import Parameter, Source
+from twill.emit.source import Source
 
 
 class Memories:
@@ -20,13 +20,3 @@ class Memories:
         self.allocations = Allocations(self.slots)
         self.barriers = Barriers(self.slots)
         self.before = Before(self.slots)
-
-    @property
-    def parameters(self) -> list[Parameter]:
-        """The kernel's arguments."""
-        return self.slots.parameters
-
-    @property
-    def persistent(self) -> bool:
-        """Whether the kernel has a loop over output tiles around its loop."""
-        return self.slots.persistent

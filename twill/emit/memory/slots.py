@@ -70,8 +70,8 @@ class Slots:
     def chunk_layout(self, load: Statement, columns: int, gluon: Gluon) -> str:
         """Return the layout of so many columns of tensor memory, as the loaded tile has it.
 
-        Of 128 rows each thread has one; of 64 a thread has half of one, and the upper lanes of a
-        warp the second halves of the rows of the lower.
+        A thread has one of 128 rows, or half of one of 64 rows. The upper lanes of a warp then have
+        the second halves of the rows of the lower.
         """
         kind = self.source.type_of(load.results[0])
         if kind.layout is None or kind.layout.name != "linear" or kind.shape[0] not in (64, 128):

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from itertools import chain
 
 from twill.artifacts.loop import Operation
-from twill.artifacts.program import Issue, Program
+from twill.artifacts.program import Get, Issue, Program, Put
 from twill.base.errors import RefusedError
 from twill.emit import statements
 from twill.emit.attributes import refused
 from twill.emit.expressions.texts import Text
+from twill.emit.layouts import dtype
 from twill.emit.names import number
-from twill.emit.partitions.chunks import through_registers
-from twill.emit.partitions.values import Values
-from twill.emit.source import tile_of
-from twill.emit.tree import Assignment, Call, Node
+from twill.emit.partitions.values import PART, Chunk, Values
+from twill.emit.source import Source, SSAValue, Statement, tile_of
+from twill.emit.tree import Assignment, Call, Loop, Node
 from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES, product_operands
 from twill.frontends.ttgir.reader import name_of
+from twill.lower.iterations import Iteration
 
 SIGNALLED = ("load", "mma", "mma_scaled")  # kinds whose completion hardware signals by itself
 
@@ -192,3 +193,76 @@ class Operations:
             to = self._slot(operation) if held else self._columns(operation)
         dimension = ", dim=1" if operation.name in self.slots.held else ""
         return through_registers(self.values, operation, source, to, dimension)
+
+
+CHUNK = 32  # columns of tensor memory that pass through registers at a time
+
+
+def through_registers(
+    values: Values, operation: Operation, source: str, to: str, dimension: str = ""
+) -> list[Node]:
+    """Change a tile on its way, a few columns at a time, so that registers hold no more."""
+    tile, slots = operation.result, values.slots
+    assert tile is not None
+    own = slots.statements(operation.name)
+    load = next(s for s in own if name_of(s) == "ttng.tmem_load")
+    by_columns = _by_columns(values.source, own, load)
+    columns = CHUNK if by_columns else tile.shape[1]
+    layout = slots.chunk_layout(load, columns, values.gluon)
+    values.chunk = Chunk(load.results[0], layout)
+    text = values.value(tile_of(values.source, slots.first(operation.name, ""))).text
+    values.chunk = None
+    if not by_columns:
+        return [statements.read(PART, source, layout), statements.write(to, text)]
+    part = statements.read(PART, f"{source}.slice(begin, {CHUNK})", layout)
+    written = statements.write(f"{to}.slice(begin, {CHUNK}{dimension})", text)
+    return [Loop("begin", f"gl.static_range(0, {tile.shape[1]}, {CHUNK})", (part, written))]
+
+
+def _by_columns(source: Source, statements: list[Statement], load: Statement) -> bool:
+    """Whether a tile may go through registers in parts: nothing else in it has columns."""
+    whole = source.type_of(load.results[0]).shape
+    own = {result for statement in statements for result in statement.results}
+    return not any(
+        source.type_of(o).shape == whole and o not in own and not _is_row(source, o)
+        for statement in statements
+        for o in statement.operands
+        if source.type_of(o).kind == "tensor"
+    )
+
+
+def _is_row(source: Source, value: SSAValue) -> bool:
+    """Whether a tile is a column of numbers, or one, that is broadcast."""
+    owner = source.statement(value)
+    name = name_of(owner) if owner is not None else ""
+    if owner is not None and name == "tt.broadcast":
+        return source.type_of(owner.operands[0]).shape[-1] == 1
+    return name in ("tt.splat", "arith.constant")
+
+
+def put(values: Values, put: Put, at: Iteration) -> Call:
+    """Return what leaves a value where other groups find it."""
+    slots, place = values.slots, values.places.result(put.value)
+    text = values.names(place.text(at, values.where.round))
+    if slots.is_number(put.value):
+        kind = dtype(values.source.type_of(slots.results(put.value)[-1]).dtype)
+        layout = values.gluon.layouts.of_number(values.group.warps)
+        text = f"gl.full([1], {text}, gl.{kind}, {layout})"
+    elif slots.is_flag(put.value):
+        text = f"{text}.to(gl.int8)"
+    return statements.write(slots.slot(slots.staged[put.value], at), text)
+
+
+def got(values: Values, get: Get, at: Iteration) -> Assignment:
+    """Return what gets the copy of another group's value for one of this group's operations."""
+    slots, place = values.slots, values.places.copy(get.value, get.reader, get.distance)
+    to = values.names(place.text(at, values.where.round))
+    slot = slots.slot(slots.staged[get.value], at)
+    if slots.is_number(get.value):
+        layout = values.gluon.layouts.of_number(values.group.warps)
+        return Assignment(to, f"gl.sum({slot}.load({layout}), axis=0)")
+    # What is only converted is read as it is wanted, and not exchanged once more.
+    converted = values.operations[get.reader].kind == "convert_layout"
+    layout = slots.register_layout(get.reader if converted else get.value, values.gluon)
+    test = " != 0" if slots.is_flag(get.value) else ""
+    return Assignment(to, f"{slot}.load({layout}){test}")

@@ -26,9 +26,8 @@ from twill.emit.memory.memories import Memories
 from twill.emit.memory.slots import Slots
 from twill.emit.names import COUNTER, TRIPS, number
 from twill.emit.outside import has_room
-from twill.emit.partitions.exchanges import got, put
 from twill.emit.partitions.flights import Flights, flights_of, is_counted
-from twill.emit.partitions.operations import Operations
+from twill.emit.partitions.operations import Operations, got, put
 from twill.emit.partitions.values import Values, Where
 from twill.emit.source import SSAValue
 from twill.emit.tree import Assignment, Comment, If, Loop, Node

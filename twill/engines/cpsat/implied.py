@@ -15,12 +15,10 @@ from twill.bounds.configurations import ConfigurationBound, configuration_bound
 from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal, exclusive
-from twill.engines.questions import FEW_ROWS
+from twill.engines.tuning import TUNING
 from twill.problem import Problem
 from twill.problem.lifetimes import Moment, Occupant, unit_occupants
 from twill.problem.operations import ProblemOperation
-
-LEAST_PART = 1 / 2  # of the interval that a clique takes before it is worth stating
 
 # Operations of which no two are in progress at the same time, modulo the interval; of each the time
 # from its issue that it keeps to itself.
@@ -57,7 +55,7 @@ class Implied:
         """State that the operations of every busy clique follow one another."""
         for clique in self._cliques:
             work = sum(clique.values())
-            if work >= LEAST_PART * times.low:
+            if work >= TUNING.engines.least_clique * times.low:
                 times.model.add(times.interval >= work)
                 times.model.add_no_overlap(_turned(clique, times))
 
@@ -65,7 +63,7 @@ class Implied:
         """State that what is in progress fits all units at once, at its start and in every row."""
         sums.at_most(self._most, self._weighing)
         # Where units one by one bound the interval as well, rows say nothing more.
-        if self._weighing and times.low == times.high <= FEW_ROWS:
+        if self._weighing and times.low == times.high <= TUNING.engines.few_rows:
             Rows(times).fit(self._problem, self._most, self._weighing)
 
 

@@ -10,15 +10,12 @@ from twill.engines import Status
 from twill.engines.cpsat.system import CpSatSystem
 from twill.engines.cpsat.times import import_ortools
 from twill.engines.questions import Conditions, Hint
+from twill.engines.tuning import TUNING
 from twill.problem.groups import UNLIMITED
 from twill.problem.solution import Assignment, with_registers
 
 # Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards.
 DECIDES = ((False, False), (True, True), (True, False), (False, True))
-
-# Conflicts for which the best value is looked for by halves of what is left; where schedules are
-# many, each only a cycle better than the last, they would be found one after the other.
-HALVING_CONFLICTS = 100
 
 
 class Run:
@@ -58,7 +55,8 @@ class Run:
         was found and proved is kept, and the next search begins.
         """
         objective, model = self.system.objective, self.system.times.model
-        self._solver.parameters.binary_search_num_conflicts = HALVING_CONFLICTS
+        halving = TUNING.engines.halving_conflicts
+        self._solver.parameters.binary_search_num_conflicts = halving
         while True:
             self._accepted, self._exceeded = None, []
             status = self._search(_callback(self._cp, self._look))

@@ -14,6 +14,7 @@ from typing import Any
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal, Places
 from twill.engines.questions import ADDRESSES, Hint
+from twill.engines.tuning import TUNING
 from twill.memory import Conflict, allocate, meeting
 from twill.problem import Problem, rules
 from twill.problem.groups import Share, shares
@@ -28,9 +29,6 @@ from twill.problem.lifetimes import (
 )
 from twill.problem.operations import RegisterFile
 from twill.problem.solution import Assignment, Sum, sums_of, violated
-
-FEW_OCCUPANTS = 12
-FEW_CHAINS = 8
 
 
 class Sums:
@@ -128,7 +126,7 @@ class Sums:
     def few_in_memory(self) -> None:
         """State the sums of memories with a small number of users, at all starts."""
         for name, entry in self._memories.items():
-            if len(entry.occupants) <= FEW_OCCUPANTS:
+            if len(entry.occupants) <= TUNING.engines.few_occupants:
                 self.take((name, event) for event in range(len(entry.occupants)))
                 self.take((ADDRESSES, cover) for cover in covers(self._problem, entry.name))
 
@@ -214,7 +212,7 @@ def covers(problem: Problem, memory: str) -> list[Conflict]:
     all at once, and still need addresses of their own.
     """
     found = chains(problem, memory)
-    if len(found) > FEW_CHAINS:
+    if len(found) > TUNING.engines.few_chains:
         return []
     room = problem.memories[memory] - problem.fixed[memory]
     taken = [problem.operations[c.members[0][0]].footprint * (c.period or 1) for c in found]

@@ -31,9 +31,8 @@ from twill.frontends import load_loop, packaged_loops
 from twill.lower.prepare import prepared
 from twill.polish import polish, programs_of
 from twill.problem import Problem
-from twill.search.beginnings import answers, beginnings
 from twill.search.questions import Outcome, Query, Questions
-from twill.search.request import Options, Request, engine_factory, range_prover
+from twill.search.request import Options, Request, answers, beginnings, engine_factory, range_prover
 from twill.search.scheduler import solve
 from twill.search.search import least_interval
 from twill.sim.execute import run

@@ -14,9 +14,8 @@ from twill.emit import emitted
 from twill.emit.attributes import check as check_source
 from twill.emit.source import Source
 from twill.polish import polish, programs_of
-from twill.search.beginnings import answers, beginnings
 from twill.search.cache import Cache
-from twill.search.request import Request
+from twill.search.request import Request, answers, beginnings
 from twill.search.scheduler import solve
 from twill.sim.analysis.problems import Problem, attention, is_product, product
 from twill.sim.analysis.whole_kernel import (
