@@ -1,4 +1,4 @@
-"""Runs with more that is known of them: their error in bundles, and what to change."""
+"""Runs with advice: changes of the schedule, tried under the run's conditions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,6 @@ from twill.sim.execute import Run, simulate
 
 ITERATIONS_WITH_RACES = 16  # iterations in which a changed schedule is looked at for races
 MOST_UNITS = 2  # units that are tried twice as fast
-
-
-def with_bundle_error(schedule: Schedule, result: Run, conditions: Conditions) -> Run:
-    """Return a run in bundles with its error against instructions one by one."""
-    if conditions.bundle == 1:
-        return result
-    exact = simulate(schedule, replace(conditions, bundle=1)).measured_interval_cycles
-    measured = result.measured_interval_cycles
-    error = None if exact is None or measured is None else measured / exact - 1
-    return result.model_copy(update={"bundle_error": error})
 
 
 def with_advice(schedule: Schedule, result: Run, conditions: Conditions) -> Run:

@@ -54,10 +54,6 @@ class Run(Artifact):
         Sources of the variable latencies; ``nominal`` for those in the machine file.
     warp_scheduler : str
         Which of several ready warps a context takes.
-    bundle : int
-        Instructions that were executed as one, at most.
-    bundle_error : float, optional
-        By what part of the interval without bundles the measured one exceeds it.
     without : tuple of str
         Mechanisms that were switched off.
     interference : bool
@@ -111,8 +107,6 @@ class Run(Artifact):
     seed: int
     latency: str
     warp_scheduler: WarpScheduler = "round-robin"
-    bundle: int = 1
-    bundle_error: float | None = None
     without: tuple[Mechanism, ...] = ()
     interference: bool = False
     static_interval_cycles: float | None = None
@@ -196,7 +190,6 @@ def run(
     seed: int = 0,
     latency: str | Iterable[str] | None = None,
     warp_scheduler: WarpScheduler = "round-robin",
-    bundle: int = 1,
     without: Iterable[str] = (),
     interference: bool = False,
     tolerance: float = DEFAULT_TOLERANCE,
@@ -218,8 +211,6 @@ def run(
         nominal latency without it.
     warp_scheduler : str
         Which of several ready warps a context takes: ``round-robin`` or ``oldest``.
-    bundle : int
-        Instructions of a warp on one pipe that are executed as one, at most; 1 is the reference.
     without : iterable of str
         Mechanisms of the machine that are switched off: see `twill.sim.engine`.
     interference : bool
@@ -245,7 +236,6 @@ def run(
         seed=seed,
         latency=latency,
         warp_scheduler=warp_scheduler,
-        bundle=bundle,
         without=without,
         interference=interference,
         tolerance=tolerance,
@@ -278,7 +268,6 @@ def simulate(
         seed=conditions.seed,
         latency=conditions.latency_text,
         warp_scheduler=conditions.warp_scheduler,
-        bundle=conditions.bundle,
         without=tuple(sorted(conditions.without)),
         interference=conditions.interference,
         static_interval_cycles=static,

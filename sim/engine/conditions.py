@@ -26,7 +26,6 @@ MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 DEFAULT_ITERATIONS, MOST_ITERATIONS = 64, 10_000_000
 DEFAULT_TOLERANCE = 0.02
 NOMINAL = "nominal"  # latencies of loads that are those of the machine file
-LARGEST_BUNDLE = 1024
 Name = TypeVar("Name", bound=str)
 
 
@@ -48,8 +47,6 @@ class Conditions:
         Which of several warps that are ready in one cycle an issue context takes: ``oldest`` (the
         one that issued last as long as it is ready, otherwise the oldest) or ``round-robin`` (the
         next one in turn that is ready).
-    bundle : int
-        Instructions of a warp on one pipe that are executed as one, at most; 1 is the reference.
     without : frozenset of str
         Mechanisms that are switched off.
     interference : bool
@@ -70,19 +67,18 @@ class Conditions:
     seed: int = 0
     latency: tuple[str, ...] = ()
     warp_scheduler: WarpScheduler = "round-robin"
-    bundle: int = 1
     without: frozenset[Mechanism] = frozenset()
     interference: bool = False
     tolerance: float = DEFAULT_TOLERANCE
     clock: float | str | None = None
 
     def __post_init__(self) -> None:
-        for name, most in (("iterations", MOST_ITERATIONS), ("bundle", LARGEST_BUNDLE)):
-            number = getattr(self, name)
-            if not isinstance(number, int) or not 1 <= number <= most:
-                raise InputError(
-                    f"a whole number from 1 to {most} (got {short(number)})", path=name
-                )
+        number = self.iterations
+        if not isinstance(number, int) or not 1 <= number <= MOST_ITERATIONS:
+            raise InputError(
+                f"a whole number from 1 to {MOST_ITERATIONS} (got {short(number)})",
+                path="iterations",
+            )
         if not isinstance(self.tolerance, int | float) or not 0 <= self.tolerance < 1:
             raise InputError(f"between 0 and 1 (got {short(self.tolerance)})", path="tolerance")
 

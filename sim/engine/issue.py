@@ -48,7 +48,7 @@ class IssueStage:
     Attributes
     ----------
     events : int
-        Instructions, or bundles of them, issued so far, and warps resumed after a delay.
+        Instructions issued so far, and warps resumed after a delay.
     """
 
     def __init__(self, clock: Clock, scheduler: WarpScheduler, *, in_order: bool) -> None:
@@ -246,7 +246,7 @@ class IssueStage:
         pipe.free = busy if busy > last + share else last + share
         pipe.opens = float(math.floor(pipe.free))
         if pipe.delays:
-            pipe.delay(cycle, number * stretch.size)
+            pipe.delay(cycle, number)
         self._issued(warp, stretch, cycle, last, number, interval)
 
     def _shared(self, warp: Warp, stretch: Stretch, pipe: Unit, cycle: float) -> None:
@@ -280,8 +280,8 @@ class IssueStage:
         pace.last = last
         begin = pace.ready if pace.ready > first else first
         pace.ready = begin + number * interval
-        context.free = warp.next = last + context.slots * stretch.size
-        context.issued += number * stretch.size
+        context.free = warp.next = last + context.slots
+        context.issued += number
         context.last = warp.age
         self.events += number
         warp.left -= number

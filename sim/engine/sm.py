@@ -50,9 +50,7 @@ class StreamingMultiprocessor:
         _check(schedule)
         without = conditions.without
         self.schedule = schedule
-        self.works = works(
-            schedule.loop, schedule.machine, bundle=conditions.bundle, without=without
-        )
+        self.works = works(schedule.loop, schedule.machine, without=without)
         _check_signals(schedule, self.works)
         self.clock = clock = Clock(observers)
         self.hardware = Hardware(schedule.machine, without, interference=conditions.interference)
@@ -92,7 +90,7 @@ class StreamingMultiprocessor:
 
     @property
     def events(self) -> int:
-        """What has happened so far: bundles of instructions, and everything that waits for time."""
+        """Events so far: instructions, and everything that waits for time."""
         return self._issue.events + self.clock.events
 
     def run(self, when_finished: Callable[[int], object] | None = None) -> None:

@@ -54,7 +54,6 @@ class Stretch:
     interval: float  # cycles from one to the next
     share: float  # cycles for which each fills the pipe
     whole: bool  # whether only other warps can keep them from following each other at the interval
-    size: int  # instructions in a bundle; what is counted is bundles
     # Cycles that the instructions behind these take at least, up to one that others notice: a
     # command, one on a pipe that contexts share, or the end of the stream.
     ahead: int
@@ -169,8 +168,7 @@ def stream(
                 count=count,
                 interval=segment.interval,
                 share=segment.share,
-                whole=whole and segment.interval >= context.slots * segment.size,
-                size=segment.size,
+                whole=whole and segment.interval >= context.slots,
                 ahead=context.slots * _unnoticed(merged[place + 1 :], context),
                 index=first,
                 queue=queues.get(unit) if pipe is None else None,

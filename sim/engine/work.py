@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,9 +24,6 @@ class Segment:
     # Cycles of the pipe that one instruction fills; less than `interval` where several contexts use
     # one pipe or the operation leaves a part of it free.
     share: float
-    # Instructions that are executed as one, in a bundle; `count` counts bundles, and `interval` and
-    # `share` are of a bundle.
-    size: int = 1
 
 
 @dataclass(frozen=True)
@@ -85,16 +82,16 @@ class Work:
 
     @cached_property
     def instructions(self) -> int:
-        """Instructions that its first warp issues for it; bundles count as one."""
+        """Instructions that its first warp issues for it."""
         return sum(segment.count for segment in self.segments)
 
     def slots(self, warp: int) -> int:
-        """Return the issue slots that a warp takes for it, each instruction of a bundle one."""
-        return sum(segment.count * segment.size for segment in self.issued_by(warp))
+        """Return the issue slots that a warp takes for it, one for each instruction."""
+        return sum(segment.count for segment in self.issued_by(warp))
 
     def extent(self, part: Issue, warp: int) -> tuple[int, int]:
         """Return a warp's first instruction of a part and the one after its last."""
-        total = sum(segment.count for segment in self.issued_by(warp))
+        total = self.slots(warp)
         if part.begin is None or part.end is None or part.of is None:
             return 0, total
         return -(-part.begin * total // part.of), -(-part.end * total // part.of)
@@ -112,12 +109,9 @@ class Work:
 
 @by_identity(64)
 def works(
-    loop: Loop, machine: Machine, *, bundle: int = 1, without: frozenset[Mechanism] = frozenset()
+    loop: Loop, machine: Machine, *, without: frozenset[Mechanism] = frozenset()
 ) -> dict[str, Work]:
-    """Prepare every operation of a loop, by name.
-
-    `bundle`: instructions of a warp on one pipe that are executed as one, at most.
-    """
+    """Prepare every operation of a loop, by name."""
     costs = {operation.name: _cost(operation, machine) for operation in loop.operations}
     reads: dict[str, dict[Read, None]] = {o.name: {} for o in loop.operations}
     for dependence in loop.dependences:
@@ -136,7 +130,6 @@ def works(
     return {
         operation.name: _simplified(
             _work(operation, costs[operation.name], machine, tuple(reads[operation.name])),
-            bundle,
             without,
         )
         for operation in loop.operations
@@ -153,26 +146,15 @@ def handed_on(works: Mapping[str, Work], home: Mapping[str, str]) -> dict[str, i
     return found
 
 
-def _simplified(work: Work, bundle: int, without: frozenset[Mechanism]) -> Work:
-    """Return an operation in bundles, and without what is switched off."""
+def _simplified(work: Work, without: frozenset[Mechanism]) -> Work:
+    """Return an operation without what is switched off."""
     if not work.asynchronous:
-        others = tuple((warp, _in_bundles(segments, bundle)) for warp, segments in work.others)
-        return replace(work, segments=_in_bundles(work.segments, bundle), others=others)
+        return work
     if "issue-cost" in without:
         work = replace(work, segments=tuple(replace(s, interval=0.0) for s in work.segments))
     if "shared-ports" in without:
         work = replace(work, demands=work.demands[:1])
     return replace(work, tail=0) if "completion" in without else work
-
-
-def _in_bundles(segments: Iterable[Segment], bundle: int) -> tuple[Segment, ...]:
-    """Return bundles of instructions, and what is left over."""
-    return tuple(
-        Segment(s.unit, count, s.interval * size, s.share * size, size)
-        for s in segments
-        for size, count in ((bundle, s.count // bundle), (s.count % bundle, 1))
-        if size and count
-    )
 
 
 def _cost(operation: Operation, machine: Machine) -> Cost:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from twill.sim.show.printed import (
     pace_table,
     print_checks,
+    print_kept,
     print_kernel,
     print_pace,
     print_run,
     stalls_table,
 )
 
-__all__ = ["pace_table", "print_checks", "print_kernel", "print_pace", "print_run", "stalls_table"]
+__all__ = [
+    "pace_table",
+    "print_checks",
+    "print_kept",
+    "print_kernel",
+    "print_pace",
+    "print_run",
+    "stalls_table",
+]

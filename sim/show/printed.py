@@ -25,6 +25,7 @@ from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.checks import Checks
 from twill.sim.checks.values import Numbers
 from twill.sim.execute import Run
+from twill.sim.promise import Kept
 
 LEAST_SHARE = 0.005
 MOST_LINKS = 14
@@ -67,9 +68,6 @@ def _print_conditions(result: Run) -> None:
     )
     if result.warp_scheduler != "round-robin":
         say(f"warp scheduler: {result.warp_scheduler}")
-    if result.bundle > 1:
-        error = "unknown" if result.bundle_error is None else f"{result.bundle_error:+.2%}"
-        say(f"bundles of {result.bundle} instructions: error against 1 is {error}")
     if result.interference:
         say("units slow each other down")
     if result.without:
@@ -304,3 +302,15 @@ def print_kernel(found: Kernel) -> None:
     columns += [Column(cause.replace("_", "\n"), form=percent) for cause in causes]
     lost = [[e.sizes[sizes[0]], *e.shares.model_dump().values()] for e in found.estimates]
     Table(columns, lost, notes=["shares of the time of all SMs"]).print()
+
+
+def print_kept(runs: Sequence[Kept]) -> None:
+    """Print what runs took of what was promised."""
+    for kept in runs:
+        said = "as promised" if kept.kept else f"NOT the {cycles(kept.promised)} that are promised"
+        taken = "no steady state"
+        if kept.measured is not None:
+            taken = f"{cycles(kept.measured)} cycles an iteration"
+        paragraph(f"executed, {kept.what}: {taken}, {said}")
+    if not runs:
+        paragraph("executed: it promises no interval")

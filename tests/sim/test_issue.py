@@ -283,60 +283,8 @@ def test_attention_is_simulated_in_half_a_second(attention_schedule: Schedule) -
     assert speed.events > speed.instructions > 100_000
 
 
-# -- bundles ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("bundle", [2, 3, 7, 64, 1000])
-def test_bundles_of_a_lone_group_take_as_long(hopper: twill.Machine, bundle: int) -> None:
-    schedule = groups_of([[("mufu", 50), ("fma", 50)]], hopper)
-
-    def run(size: int) -> StreamingMultiprocessor:
-        sm = StreamingMultiprocessor(schedule, Conditions(iterations=1, bundle=size))
-        sm.run()
-        return sm
-
-    one, many = run(1), run(bundle)
-    assert many.instructions == one.instructions == 100
-    assert many.events < one.events
-    assert many.finished_at == pytest.approx(one.finished_at, abs=8 * bundle)
-
-
-def test_a_run_in_bundles_tells_its_error(attention_schedule: Schedule) -> None:
-    from twill.sim.advised import with_bundle_error
-    from twill.sim.execute import run, simulate
-
-    conditions = Conditions(iterations=24, bundle=4)
-    result = simulate(attention_schedule, conditions)
-    told = with_bundle_error(attention_schedule, result, conditions)
-    exact = run(attention_schedule, iterations=24).measured_interval_cycles
-    measured = told.measured_interval_cycles
-    assert exact is not None
-    assert measured is not None
-    assert told.bundle_error == measured / exact - 1
-    assert abs(told.bundle_error) < 0.07
-
-
-def test_bad_bundles_are_refused(attention_schedule: Schedule) -> None:
-    with pytest.raises(twill.InputError, match="bundle: a whole number from 1 to 1024"):
-        twill.sim.run(attention_schedule, bundle=0)
-
-
 def test_a_crowd_has_as_many_groups_as_it_says() -> None:
     assert [len(crowd(number).groups) for number in (1, 4)] == [1, 4]
-
-
-def test_a_bundle_takes_an_issue_slot_for_each_of_its_instructions(
-    attention_schedule: Schedule,
-) -> None:
-    from twill.sim.engine.record import Recording
-    from twill.sim.execute import run
-
-    def slots(bundle: int) -> float:
-        found = run(attention_schedule, bundle=bundle, recording=Recording()).profile
-        assert found is not None
-        return sum(found.issue_slots)
-
-    assert slots(4) == pytest.approx(slots(1), rel=0.01)
 
 
 # -- the warps of a group ---------------------------------------------------------------------
@@ -344,14 +292,13 @@ def test_a_bundle_takes_an_issue_slot_for_each_of_its_instructions(
 
 @pytest.mark.parametrize("warps", [1, 2, 3, 4, 5, 6, 8, 12])
 @pytest.mark.parametrize("count", [3, 5, 7, 64])
-@pytest.mark.parametrize("bundle", [1, 2])
 def test_warps_share_an_operations_instructions(
-    hopper: twill.Machine, warps: int, count: int, bundle: int
+    hopper: twill.Machine, warps: int, count: int
 ) -> None:
     # Contexts execute so many each: that times the contexts is what all warps issue together.
     together = count * min(warps, 4)
     made = _instructions(op("a", "fma", 2 * count, warps=warps), count)
-    work = works(small_loop([made]), hopper, bundle=bundle)["a"]
+    work = works(small_loop([made]), hopper)["a"]
     slots = [work.slots(lane) for lane in range(warps)]
     assert sum(slots) == together
     assert max(slots) - min(slots) <= 1
@@ -360,12 +307,12 @@ def test_warps_share_an_operations_instructions(
     loop = small_loop([_instructions(op("g0t0", "fma", 2 * count, warps=warps), count)])
     groups = tuple(g.model_copy(update={"warps": warps}) for g in schedule.groups)
     schedule = schedule.model_copy(update={"loop": loop, "groups": groups})
-    sm = StreamingMultiprocessor(schedule, Conditions(iterations=3, bundle=bundle))
+    sm = StreamingMultiprocessor(schedule, Conditions(iterations=3))
     sm.run()
     each = [context.issued for context in sm.hardware.contexts]
     if warps % 4 == 0:  # one context stands for four
         assert each == [3 * count, 0, 0, 0]
-        assert sm.finished_at[-1] == pytest.approx(3 * 2 * count, abs=2 * bundle)
+        assert sm.finished_at[-1] == pytest.approx(3 * 2 * count, abs=2)
     else:
         assert sum(each) == 3 * together
         assert all(issued == 3 * sum(slots[lane::4]) for lane, issued in enumerate(each))

@@ -166,8 +166,7 @@ class Ran:
 
     def print(self) -> None:
         """Print it."""
-        from twill.sim.show import print_checks
-        from twill.sim.show.promise import print_kept
+        from twill.sim.show import print_checks, print_kept
 
         for found in self.checks:
             print_checks(found)
