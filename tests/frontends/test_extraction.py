@@ -409,10 +409,12 @@ def check_positions(loop: twill.Loop) -> int:
 
 
 def test_dependences_name_operands_and_dimensions_that_exist() -> None:
-    checked = sum(check_positions(extract(one.text)) for one in CASES.values())
-    for name, one in packaged_loops().items():
-        checked += check_positions(load_loop(name)) if one.file.endswith(".mlir") else 0
-    assert checked > 700
+    assert sum(check_positions(extract(one.text)) for one in CASES.values()) > 150
+
+
+@pytest.mark.parametrize("name", [n for n, p in packaged_loops().items() if ".mlir" in p.file])
+def test_dependences_of_a_packaged_loop_name_what_exists(name: str) -> None:
+    assert check_positions(load_loop(name)) >= 3
 
 
 @pytest.mark.triton
