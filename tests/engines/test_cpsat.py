@@ -79,7 +79,7 @@ def engine_length(problem: Problem, interval: int, most: int) -> int | None:
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(200, 207), pytest.param(range(207, 240), marks=pytest.mark.slow)],
+    [range(200, 215), pytest.param(range(215, 240), marks=pytest.mark.slow)],
     ids=["some", "more"],
 )
 @pytest.mark.parametrize("rules", ["issue", "paper"])
@@ -165,7 +165,7 @@ on_all_loops = pytest.mark.parametrize(
 @on_all_loops
 def test_both_engines_agree_under_every_limit(make: Maker, rules: Rules) -> None:
     answers = []
-    for seed in range(300, 308):
+    for seed in range(300, 316):
         problem = build_problem(*make(seed), rules=rules)
         interval = bounds(problem).interval + seed % 3
         groups, generator = available_groups(problem), random.Random(seed)
@@ -180,8 +180,8 @@ def test_both_engines_agree_under_every_limit(make: Maker, rules: Rules) -> None
                 assert not violations(problem, interval, found), (seed, limits)
                 assert keeps(problem, interval, found, limits), (seed, limits)
         first.dispose()
-    assert answers.count("sat") >= 7
-    assert answers.count("unsat") >= 7
+    assert answers.count("sat") >= 15
+    assert answers.count("unsat") >= 15
 
 
 def keeps(problem: Problem, interval: int, found: Assignment, limits: Limits) -> bool:
@@ -198,7 +198,7 @@ def keeps(problem: Problem, interval: int, found: Assignment, limits: Limits) ->
 @on_all_loops
 def test_a_range_is_answered_as_its_intervals_are_one_by_one(make: Maker, rules: Rules) -> None:
     intervals = []
-    for seed in range(400, 410):
+    for seed in range(400, 416):
         problem = build_problem(*make(seed), rules=rules)
         groups = available_groups(problem)
         low = max(1, bounds(problem).interval - 1)
