@@ -139,10 +139,8 @@ def paper_schedule(paper_loop: twill.Loop, paper_machine: twill.Machine) -> twil
 
 
 @pytest.fixture(scope="session")
-def attention_schedule(
-    attention: twill.Loop, hopper: twill.Machine, solved_once: Callable[..., twill.Schedule]
-) -> twill.Schedule:
-    return solved_once(attention, hopper, orders=[("s0", "s1")])
+def attention_schedule() -> twill.Schedule:
+    return solved.stored("fa_fwd_hopper_in_order")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
+from tests.support.sampled import sampled
 from twill.artifacts.machine import Machine
 from twill.base.errors import InputError
 from twill.base.names import MOST_NAME, cell, elided, one_line, visible, wrong
@@ -97,6 +98,7 @@ def test_ir_comes_back_equal(scheduled: Path) -> None:
     assert (scheduled / "back.json").read_bytes() == (scheduled / "s.json").read_bytes()
 
 
+@pytest.mark.parametrize("scheduled", sampled(reversed(NAMES), 3), indirect=True)
 def test_studies_take_every_name(scheduled: Path) -> None:
     run = ("run", "s.json", "--iterations", "24", "--trace", "t.json", "--timeline", "t.svg")
     call(scheduled, *SIM, *run)

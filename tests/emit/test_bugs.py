@@ -7,6 +7,7 @@ the emulator knows nothing.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,9 +201,14 @@ BUGS = [
 ]
 
 
+@functools.cache
+def kernel(name: str) -> str:
+    return emitted(solved(name))
+
+
 def changed(bug: Bug) -> str:
     """Return the kernel with the mistake."""
-    text = emitted(solved(bug.kernel))
+    text = kernel(bug.kernel)
     begin = text.index(f"def {bug.role}(") if bug.role else 0
     end = text.index("@gluon.jit", begin) if bug.role else len(text)
     part, count = re.subn(bug.right, bug.wrong, text[begin:end])

@@ -15,7 +15,8 @@ import pytest
 
 import twill
 from tests.support.pages import ROOT
-from tests.support.solved import solved_once
+from tests.support.sampled import sampled
+from tests.support.solved import STORED, solved_once, stored
 from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
@@ -44,10 +45,6 @@ SLOW = (
     *("attention_forward_causal_hopper", "attention_forward_diagonal_hopper"),
     *("attention_forward_causal_blackwell", "attention_forward_diagonal_blackwell"),
 )
-LONG = (
-    *("attention_forward_hopper", "fa_fwd_hopper", "attention_forward_blackwell"),
-    *("gemm_persistent_hopper", "gemm_geglu_blackwell"),
-)
 UNPACKAGED = ROOT / "tests/data/kernels"  # made from others.py by `twill loop dump`
 ARGUMENTS = ROOT / "tests/data/arguments"  # loops whose trip counts are not just any
 GALLERY = ROOT / "traces/gallery"
@@ -70,6 +67,8 @@ ALIKE = 1e-5  # of the largest magnitude, from the same arithmetic in the kernel
 @functools.cache
 def solved(name: str) -> Schedule:
     """Return a static schedule of a packaged loop, or of one that no package has."""
+    if name in STORED:
+        return stored(name)
     if "." in name:
         machine = "blackwell_b200" if name.endswith("sm100") else "hopper_h100"
         found = (folder / f"{name}.mlir" for folder in (UNPACKAGED, ARGUMENTS, GALLERY))
@@ -122,9 +121,12 @@ def computes_what_it_should(found: Emulation) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in
-     (*QUICK, *OTHERS)],
-)  # fmt: skip
+    [
+        *("gemm_two_tiles_hopper", "gemm_pointers_blackwell", "gemm_persistent_blackwell"),
+        *("gemm_geglu_hopper", "product_with_bias.sm90", "rms_norm_gemm.sm90"),
+        *("product_with_bias_wide.sm90", "two_layers.sm90", "gemm_block_scaled.sm100"),
+    ],
+)
 def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
     file = written(name, tmp_path)
     computes_what_it_should(
@@ -216,7 +218,7 @@ def test_no_two_programs_write_the_same_rows(
 # -- what the file says ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["gemm_blackwell", "fa_fwd_hopper", "attention_forward_blackwell"])
+@pytest.mark.parametrize("name", sampled(["gemm_blackwell", "attention_forward_blackwell"], 2))
 def test_no_slot_and_no_parity_has_a_negative_operand(name: str) -> None:
     """`//` and `%` truncate in Triton as in C: every one is evaluated from the first round on."""
     tree = ast.parse(emitted(solved(name)))

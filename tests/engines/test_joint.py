@@ -9,6 +9,7 @@ import pytest
 import twill
 from tests.support.brute import least_length
 from tests.support.families import CASES, two_groups
+from tests.support.sampled import sampled
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.proof import Family
 from twill.artifacts.schedule import Rules
@@ -38,7 +39,7 @@ def engine_least_length(
 
 
 @pytest.mark.parametrize("rules", ["issue", "paper"])
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", sampled(range(4), 2))
 def test_difference_engine_is_right_about_every_small_loop(block: int, rules: Rules) -> None:
     above_bound = 0
     for seed in range(10 * block, 10 * block + 10):
@@ -164,7 +165,7 @@ def test_groups_that_lack_registers_have_no_schedule(rules: Rules) -> None:
         groups = available_groups(problem)
         lacking = lacks_registers(problem, interval, groups)
         refuted += lacking
-        if not lacking and kept == 30:
+        if not lacking and kept == 10:
             continue
         engine = DifferenceEngine(Question(problem, interval, 6 * interval, groups))
         feasible = engine.solve().assignment is not None
@@ -172,7 +173,7 @@ def test_groups_that_lack_registers_have_no_schedule(rules: Rules) -> None:
         assert not (lacking and feasible), seed
         kept += feasible
     assert refuted > 10
-    assert kept == 30
+    assert kept == 10
 
 
 def test_accumulators_that_always_live_fill_a_group() -> None:

@@ -23,7 +23,7 @@ from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import Found, search
 
 ALL = 500
-FEW, FEW_OPERATIONS = 24, 7
+FEW, FEW_OPERATIONS = 14, 7
 ENUMERATED_OPERATIONS, STAGES, BUDGET = 5, 3, 20_000
 CHUNKS = 2
 SECONDS = 60.0
@@ -112,7 +112,7 @@ def test_engines_and_verifier_agree_about_tight_loops(chunk: int) -> None:
     counts = Counter[str]()
     for seed in few()[chunk::CHUNKS]:
         check(seed, counts)
-    assert counts["above"] > 1
+    assert counts["above"] > 0
     assert counts["undecided"] == 0
 
 
@@ -122,7 +122,7 @@ def test_the_search_finds_the_best_of_every_schedule(chunk: int) -> None:
     for seed in few()[chunk::CHUNKS]:
         if len(problem_of(seed).operations) <= ENUMERATED_OPERATIONS:
             check_by_enumeration(seed, counts, BUDGET)
-    assert counts["enumerated"] > 3
+    assert counts["enumerated"] > 1
 
 
 @pytest.mark.slow

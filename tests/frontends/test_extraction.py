@@ -25,6 +25,7 @@ from tests.support.snippets import (
     tma_store,
 )
 from twill.artifacts.loop import Tile
+from twill.frontends import load_loop, packaged_loops
 from twill.frontends.ttgir import extract, load_ttgir
 from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks.dataflow import Dataflow
@@ -408,12 +409,12 @@ def check_positions(loop: twill.Loop) -> int:
 
 
 def test_dependences_name_operands_and_dimensions_that_exist() -> None:
-    checked = sum(check_positions(extract(one.text)) for one in CASES.values())
-    for file in sorted(PACKAGED.glob("*.mlir")):
-        checked += check_positions(
-            load_ttgir(str(file), loop="1" if "persist" in str(file) else "0")
-        )
-    assert checked > 700
+    assert sum(check_positions(extract(one.text)) for one in CASES.values()) > 150
+
+
+@pytest.mark.parametrize("name", [n for n, p in packaged_loops().items() if ".mlir" in p.file])
+def test_dependences_of_a_packaged_loop_name_what_exists(name: str) -> None:
+    assert check_positions(load_loop(name)) >= 3
 
 
 @pytest.mark.triton

@@ -92,6 +92,8 @@ print(json.dumps({"seconds": times, "bytes": peak_bytes()}))
 """
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_packaged_dumps_are_read_in_a_second_and_200_megabytes() -> None:
     command = [sys.executable, "-c", MEASURED, *map(str, PACKAGED)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -37,8 +37,8 @@ PUBLISHED = {
     "gemm_pointers_hopper": (512, 0, 384),
 }
 DAYS = {"slow": pytest.mark.slow, "triton": pytest.mark.triton}
-# Pages that search, emit and emulate for more than four seconds.
-LONG = ("README.md", "kernels.md", "polish.md", "reading.md")
+# Pages that search, emit and emulate for more than three seconds.
+LONG = ("README.md", "kernels.md", "polish.md", "reading.md", "solver.md", "studies.md", "tour.md")
 
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import twill
+from tests.support.sampled import sampled
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from tests.validation.make_orders import documents
 from twill.artifacts.order import Order
@@ -117,7 +118,7 @@ def test_flash_attention_4_waits_for_parts_and_not_twice() -> None:
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-@pytest.mark.parametrize("iterations", [1, 2, 5])
+@pytest.mark.parametrize("iterations", sampled([1, 2, 5], 3))
 def test_short_loops_come_to_their_end(name: str, iterations: int) -> None:
     assert run(load_schedule(name), iterations=iterations).total_cycles > 0
 
@@ -284,7 +285,7 @@ def test_waits_are_hoisted_to_where_they_are_by_hand(name: str) -> None:
         assert body(found, group) != body(late, group)
 
 
-@pytest.mark.parametrize("name", HOISTABLE)
+@pytest.mark.parametrize("name", sampled(HOISTABLE, 3))
 def test_hoisting_makes_no_program_wrong(name: str) -> None:
     late, hoisted = load_schedule(name, waits="late"), load_schedule(name, waits="hoisted")
     assert late == load_schedule(name)

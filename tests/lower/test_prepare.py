@@ -5,19 +5,17 @@ from __future__ import annotations
 import pytest
 
 import twill
-from tests.support.solved import solved_once
+from tests.support.solved import stored
 from twill.artifacts.loop import Loop
 from twill.artifacts.program import Arrive, Await, Issue, Program, Wait
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
-from twill.frontends import load_loop
 from twill.lower.prepare import cut_rounds, light_rounds, prepared
 
 
 @pytest.fixture(scope="module")
 def attention() -> Schedule:
-    machine = twill.Machine.named("hopper_h100")
-    return solved_once(load_loop("fa_fwd_hopper"), machine, effort=0.5)
+    return stored("fa_fwd_hopper")
 
 
 def flying_at_the_edge(program: Program, loop: Loop) -> list[str]:

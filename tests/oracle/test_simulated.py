@@ -87,9 +87,11 @@ def test_other_optimal_schedules_run_as_the_loop_is_written(name: str) -> None:
     "name",
     [
         pytest.param(
-            path.name, marks=[pytest.mark.slow, pytest.mark.sample] * path.name.startswith(LONG)
+            path.name,
+            marks=[pytest.mark.slow, pytest.mark.sample]
+            * (path.name.startswith(LONG) or number % 3 > 0),
         )
-        for path in sorted(FOUND.glob("*.loop.json"))
+        for number, path in enumerate(sorted(FOUND.glob("*.loop.json")))
     ],
 )
 def test_a_loop_whose_program_once_failed_runs(name: str) -> None:

@@ -301,7 +301,11 @@ def test_every_kind_of_answer_is_known_again(
     assert (first.cached, second.cached) == (False, True)
 
 
-@pytest.mark.parametrize("more", [(), ("--memory", "4000")], ids=["here", "in a child"])
+@pytest.mark.parametrize(
+    "more",
+    [(), pytest.param(("--memory", "4000"), marks=pytest.mark.slow)],
+    ids=["here", "in a child"],
+)
 def test_the_command_tells_of_a_tampered_answer(
     tmp_path: Path, no_users_cache: Path, more: tuple[str, ...]
 ) -> None:

@@ -23,6 +23,7 @@ from twill.search.search import Found, search
 
 SEEDS, LOOSE = (5, 8, 9, 10, 26), Options(most_stages=3)
 """Of small loops that have a schedule."""
+LONG = (9, 26)
 
 
 @dataclass
@@ -97,7 +98,9 @@ def check(problem: Problem, found: Found, best: dict[str, int]) -> set[str]:
     return {name for name, level in levels.items() if not level.proved}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.slow] * (s in LONG)) for s in SEEDS]
+)
 def test_levels_belong_to_the_schedule_after_any_number_of_answers(seed: int) -> None:
     problem = build_problem(*tight_loop(seed))
     whole = search(problem, DifferenceEngine, LOOSE)

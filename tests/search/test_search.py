@@ -9,6 +9,7 @@ import pytest
 
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine, stages_lost
+from tests.support.solved import STORED, anew, stored
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds import Bounds
 from twill.bounds.infeasible import as_written
@@ -295,3 +296,10 @@ def test_the_finder_names_what_a_refutation_takes_where_that_is_asked(
     questions.close()
     assert outcome.status == "unsat"
     assert ("concurrency" in outcome.families) == (kind == "families")
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+@pytest.mark.parametrize("name", STORED)
+def test_stored_schedules_are_those_that_are_found(name: str) -> None:
+    assert anew(name) == stored(name)

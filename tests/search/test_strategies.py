@@ -363,7 +363,10 @@ def test_families_of_what_the_prover_refuted_are_named_by_the_finder() -> None:
 
 @pytest.mark.parametrize(
     "seeds",
-    [(2, 3, *range(5, 12)), pytest.param((0, 1, 4), marks=[pytest.mark.slow, pytest.mark.sample])],
+    [
+        (2, 3, 5, 6, 9, 11),
+        pytest.param((0, 1, 4, 7, 8, 10), marks=[pytest.mark.slow, pytest.mark.sample]),
+    ],
     ids=["some", "more"],
 )
 def test_the_same_questions_lead_to_the_same_interval_whoever_answers(

@@ -137,6 +137,3 @@ def test_the_command() -> None:
     done = in_process(*words, "--memory", "20", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["refused"]["unit"] == "MB"
-    done = in_process(*words, "--memory", "4000")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "optimal of the static model: unit TC needs all 2" in done.stdout

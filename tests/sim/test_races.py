@@ -12,6 +12,7 @@ import pytest
 import twill
 from tests.support.mutants import mutants
 from tests.support.programs import unsolved
+from tests.support.sampled import sampled
 from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
 from twill.artifacts.schedule import Schedule
@@ -335,7 +336,9 @@ def test_vector_clocks_agree_with_paths_in_the_graph_of_what_happened() -> None:
     assert min(agreed.values()) >= 3
 
 
-@pytest.mark.parametrize("seed", [0, 4, 6, 8, 12, 14, 16, 18, 20, 22, 26, 27, 28, 30, 32])
+@pytest.mark.parametrize(
+    "seed", sampled([0, 4, 6, 8, 12, 14, 16, 18, 20, 22, 26, 27, 28, 30, 32], 3)
+)
 def test_solved_loops_have_no_races_and_the_right_numbers(seed: int) -> None:
     loop, machine = random_loop(seed)
     schedule = static_schedule(loop, machine)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import twill
+from tests.support.sampled import sampled
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
 from twill.sim.show.timeline import _looks, draw_timeline, tracks_within, window
@@ -186,7 +187,7 @@ def test_a_timeline_names_the_file_that_cannot_be_written(
         draw_timeline(attention_schedule, attention_recording, 0, 10, tmp_path / "no" / "a.png")
 
 
-@pytest.mark.parametrize("ending", ["svg", "png"])
+@pytest.mark.parametrize("ending", sampled(["svg", "png"], 2))
 def test_a_timeline_is_drawn_the_same_twice(
     attention_schedule: twill.Schedule, attention_recording: Recording, tmp_path: Path, ending: str
 ) -> None:

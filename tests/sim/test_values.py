@@ -12,6 +12,7 @@ import twill
 from tests.support.commands import SIM, in_process
 from tests.support.loop_values import Outside, evaluate
 from tests.support.programs import unsolved
+from tests.support.sampled import sampled
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.program import Await, Interleave, Issue, Wait
 from twill.artifacts.schedule import Schedule
@@ -58,7 +59,7 @@ def compute(
 # -- formulas ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [n for n in packaged_loops() if n not in SILENT])
+@pytest.mark.parametrize("name", sampled([n for n in packaged_loops() if n not in SILENT], 3))
 def test_packaged_loops_compute_their_formulas(name: str) -> None:
     loop = twill.load_loop(name)
     kernel = known(loop, 3)

@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Tuned, TunedRow
 from twill.base.errors import InputError, RefusedError
-from twill.base.executors import local
 from twill.bounds.programs import program_bound
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
@@ -259,7 +259,7 @@ def test_what_more_workers_solve_is_not_told(tmp_path: Path) -> None:
     asked = question((4096, 4096, 4096), within=0.0)
     every = candidates(asked, FEW)
     one, _ = tune(asked, every)
-    with local(2) as executor:
+    with ThreadPoolExecutor(2) as executor:
         two, schedules = tune(asked, every, tmp_path, executor, at_a_time=8)
     rows = [row.model_copy(update={"file": None}) for row in two.rows]
     assert tuple(rows) == one.rows

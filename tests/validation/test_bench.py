@@ -55,6 +55,8 @@ def test_every_outcome_has_its_times_memory_and_proof() -> None:
         assert set(found.proved) >= {"interval", "stages", "groups", "transfers", "length"}
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_but_times_and_memory_is_the_same_again() -> None:
     cases = kernel_cases(["paper_example"], ["difference"], ["exact"])
     results = [asdict(bench(cases).outcomes[0]) for _ in range(2)]
@@ -64,6 +66,8 @@ def test_all_but_times_and_memory_is_the_same_again() -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_table_and_the_engines_agree() -> None:
     done = call("--case", "paper_example", "--time", "exact")
     assert done.returncode == 0
@@ -74,6 +78,8 @@ def test_the_table_and_the_engines_agree() -> None:
     assert {row[6] for row in rows} == {"2"}
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_case_that_takes_too_long_gets_no_time() -> None:
     done = call("--case", "fa_bwd_hopper", "--time", "exact", "--engine", "difference",
                 "--timeout", "0.1")  # fmt: skip
@@ -86,6 +92,8 @@ def test_a_case_that_takes_too_long_gets_no_time() -> None:
     assert stopped.peak_bytes is None or stopped.peak_bytes > 10 * MIB
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_limit_on_registers_reaches_the_solver() -> None:
     case = Case("small", "hopper_h100", "difference", "exact", "fa_fwd_hopper")
     limited = Case(**{**case.__dict__, "limits": {"registers": 40}})
@@ -149,6 +157,8 @@ def test_verbatim_is_compared_under_its_own_rules() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_speedup_over_verbatim_is_measured() -> None:
     found = bench(kernel_cases(["paper_example"], ["difference", "verbatim"], ["normalized"]))
     assert {o.interval_units for o in found.outcomes} == {2}
@@ -172,6 +182,8 @@ def test_the_default_is_a_hundred_times_faster_once_verbatim_takes_ten_seconds()
     assert ratio >= 100
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_peak_memory_is_that_of_the_process_itself() -> None:
     """Neither what it has given back is forgotten nor what its parent holds counted."""
     held = b"x" * (400 * MIB)

@@ -14,6 +14,8 @@ def compared() -> tuple[Series, ...]:
     return tuple(s for s in every_series() if s.heads is not None and s.units is None)
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_known_programs_have_the_published_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three curves of the full mask and a causal one, of FlashAttention-3; three of TLX."""
     monkeypatch.setattr(published_curves, "every_series", compared)
@@ -35,6 +37,8 @@ def test_another_shape_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not curves()[0].matched
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_blocks_that_share_an_sm_hide_their_beginnings_and_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

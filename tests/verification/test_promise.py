@@ -10,6 +10,7 @@ import pytest
 import twill
 from tests.bounds import stranger
 from tests.support.bounded import varied
+from tests.support.sampled import sampled
 from tests.support.small import crowded_loop, random_loop, tight_loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Measured, Promise
@@ -42,14 +43,14 @@ def agree(loop: twill.Loop, machine: Machine) -> None:
                 assert [*check_program_bound(loop, machine, more, latency=latency)], argument
 
 
-@pytest.mark.parametrize("name", packaged_loops())
+@pytest.mark.parametrize("name", sampled(packaged_loops(), 3))
 def test_both_argue_alike_for_packaged_loops(name: str) -> None:
     agree(load_loop(name), Machine.named(packaged_loops()[name].machine))
 
 
 def test_both_argue_alike_for_loops_that_lack_registers() -> None:
     reasons = set()
-    for seed in range(300):
+    for seed in range(100):
         loop, machine = crowded_loop(seed)
         agree(loop, machine)
         reasons.add(program_bounds(loop, machine)[0].reason)

@@ -18,7 +18,15 @@ from twill.frontends import load_loop, subtiling
 from twill.frontends.schedules import load_schedule
 from twill.polish import DEFAULT_CONDITIONS, EFFORTS, Polished, programs_of
 from twill.polish import polish as polished
-from twill.search.request import EngineName, Request, SearchName, TimeMode, answers, beginnings
+from twill.search.request import (
+    EngineName,
+    Request,
+    SearchName,
+    TimeMode,
+    answers,
+    beginnings,
+    engine_factory,
+)
 from twill.search.scheduler import solve
 from twill.sim import execute
 from twill.sim.engine import Conditions
