@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from twill.artifacts.base import (
     MISSING,
@@ -122,6 +122,7 @@ class Machine(Artifact):
     levels: tuple[Level, ...] | None = None
     constants: dict[Name, Quantity] = {}
     rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)] = ()
+    _sourced: bool = PrivateAttr(default=False)  # sources were looked at, once for every schedule
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -139,17 +140,10 @@ class Machine(Artifact):
             _check_interference(self, f"interference[{index}]", pair)
         if self.memories.smem is not None and self.synchronisation.transactions is None:
             raise refuse("synchronisation.transactions", MISSING)
-        _ = self._has_sources
+        if not self._sourced:
+            _check_sources(self)
+            self._sourced = True
         return self
-
-    @functools.cached_property
-    def _has_sources(self) -> bool:
-        """Whether every figure has its source; found out once, not for every schedule of it."""
-        for path, source in _sources(self.model_dump(), ""):
-            key = source.split(":", 1)[0].split(" ", 1)[0]
-            if key not in self.sources:
-                raise refuse(path, f"must begin with a key of [sources] (got {short(source)})")
-        return True
 
     @functools.cached_property
     def digest(self) -> str:
@@ -290,3 +284,11 @@ def _sources(value: object, path: str) -> Iterator[tuple[str, str]]:
                 yield from _sources(inner, f"{path}[{index}]")
         case str() if path.endswith(".source"):
             yield path, value
+
+
+def _check_sources(machine: Machine) -> None:
+    """Refuse a figure without a source."""
+    for path, source in _sources(machine.model_dump(), ""):
+        key = source.split(":", 1)[0].split(" ", 1)[0]
+        if key not in machine.sources:
+            raise refuse(path, f"must begin with a key of [sources] (got {short(source)})")

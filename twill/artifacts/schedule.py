@@ -200,7 +200,7 @@ class Schedule(Artifact):
         for index, program in enumerate(self.programs):
             check_known(f"programs[{index}].group", program.group, known["group"], "group")
             for position, instruction in enumerate(program.body):
-                self._check_instruction(f"programs[{index}].body[{position}]", instruction, known)
+                _check_instruction(self, f"programs[{index}].body[{position}]", instruction, known)
         digest = self.machine.digest
         if self.machine_hash not in (None, digest):
             message = f"the embedded machine's hash is {digest} (got {short(self.machine_hash)})"
@@ -225,21 +225,6 @@ class Schedule(Artifact):
                 _check_read(self.loop, path, storage.value, storage.reader, storage.distance)
             if storage.group is not None:
                 check_known(f"{path}.group", storage.group, known["group"], "group")
-
-    def _check_instruction(
-        self, path: str, instruction: Instruction, known: dict[str, set[str]]
-    ) -> None:
-        for key, name, what in references(instruction):
-            check_known(f"{path}.{key}", name, known[what], what)
-        if isinstance(instruction, Get):
-            _check_read(
-                self.loop, path, instruction.value, instruction.reader, instruction.distance
-            )
-        elif isinstance(instruction, Arrive) and instruction.expect is not None:
-            most = self.machine.synchronisation.most_expected
-            if most is not None and instruction.expect > most:
-                message = f"a barrier counts at most {most} bytes (got {instruction.expect})"
-                raise refuse(f"{path}.expect", message)
 
     @property
     def summary(self) -> str:
@@ -280,25 +265,8 @@ class Schedule(Artifact):
         found = self.to_pandas().reset_index()
         columns = [Column(str(name)) for name in found.columns]
         table = Table(columns, found.to_numpy().tolist()).html()
-        drawn = f"\n{self._timeline()}" if len(self.start) == len(found) else ""
+        drawn = f"\n{_timeline(self)}" if len(self.start) == len(found) else ""
         return f"<p>{escape(self.summary)}</p>\n{table}{drawn}"
-
-    def _timeline(self) -> str:
-        interval, start = self.initiation_interval or 1, self.start
-        rows: dict[str, list[Span]] = {group.name: [] for group in self.groups}
-        scale = self.time.cycles_per_unit
-        for placement in self.placements:
-            cost = self.machine.cost(self.loop.operation(placement.operation))
-            issued = cost.issue if cost.asynchronous else sum(step.cycles for step in cost.steps)
-            begin = start[placement.operation] % interval
-            end = begin + issued / scale
-            colour = COLOURS[list(rows).index(placement.group) % len(COLOURS)]
-            title = f"{placement.operation}: {issued} cycles"
-            rows[placement.group].append(Span(begin, min(end, interval), title, colour))
-            if end > interval:
-                rows[placement.group].append(Span(0, end - interval, title, colour))
-        unit = "cycles" if self.time.mode != "normalized" else f"units of {scale:.3g} cycles"
-        return bars_svg(rows, interval, unit)
 
     @property
     def start(self) -> dict[str, int]:
@@ -330,3 +298,37 @@ def _check_read(loop: Loop, path: str, value: str, reader: str, distance: int) -
             f"{path}.distance",
             f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
         )
+
+
+def _timeline(schedule: Schedule) -> str:
+    """Return what groups issue in an interval, as bars."""
+    interval, start = schedule.initiation_interval or 1, schedule.start
+    rows: dict[str, list[Span]] = {group.name: [] for group in schedule.groups}
+    scale = schedule.time.cycles_per_unit
+    for placement in schedule.placements:
+        cost = schedule.machine.cost(schedule.loop.operation(placement.operation))
+        issued = cost.issue if cost.asynchronous else sum(step.cycles for step in cost.steps)
+        begin = start[placement.operation] % interval
+        end = begin + issued / scale
+        colour = COLOURS[list(rows).index(placement.group) % len(COLOURS)]
+        title = f"{placement.operation}: {issued} cycles"
+        rows[placement.group].append(Span(begin, min(end, interval), title, colour))
+        if end > interval:
+            rows[placement.group].append(Span(0, end - interval, title, colour))
+    unit = "cycles" if schedule.time.mode != "normalized" else f"units of {scale:.3g} cycles"
+    return bars_svg(rows, interval, unit)
+
+
+def _check_instruction(
+    schedule: Schedule, path: str, instruction: Instruction, known: dict[str, set[str]]
+) -> None:
+    for key, name, what in references(instruction):
+        check_known(f"{path}.{key}", name, known[what], what)
+    if isinstance(instruction, Get):
+        read = (instruction.value, instruction.reader, instruction.distance)
+        _check_read(schedule.loop, path, *read)
+    elif isinstance(instruction, Arrive) and instruction.expect is not None:
+        most = schedule.machine.synchronisation.most_expected
+        if most is not None and instruction.expect > most:
+            message = f"a barrier counts at most {most} bytes (got {instruction.expect})"
+            raise refuse(f"{path}.expect", message)
