@@ -115,7 +115,7 @@ engines = pytest.mark.parametrize("engine", ["both", "difference"])
 
 @functools.cache
 def solved() -> list[tuple[twill.Loop, twill.Machine, twill.Schedule]]:
-    loops = [random_loop(seed) for seed in (35, 36, 48)]
+    loops = [random_loop(seed) for seed in (17, 20, 35, 36, 48)]
     return [(loop, machine, static_schedule(loop, machine)) for loop, machine in loops]
 
 
@@ -134,7 +134,7 @@ def judge(found: twill.Schedule, best: twill.Schedule) -> None:
 @engines
 @pytest.mark.parametrize(
     "limits",
-    [(2, 9, 20), pytest.param((5, 11, 20, 40), marks=pytest.mark.slow)],
+    [(2, 8, 15, 26), pytest.param((5, 11, 20, 40), marks=pytest.mark.slow)],
     ids=["some", "more"],
 )
 def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
@@ -160,7 +160,7 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
 
 def test_a_search_that_has_done_its_work_keeps_its_best_schedule_and_claims_no_more() -> None:
     above = 0
-    for loop, machine, best in solved()[:1]:
+    for loop, machine, best in solved()[:2]:
         shared: dict[str, dict[str, Any]] = {}
         for work in (0.005, 0.03):
             asked = Request(loop, machine, work=work)
@@ -180,7 +180,7 @@ def test_an_interruption_keeps_the_best_schedule_and_claims_no_more(
 ) -> None:
     kept = lost = 0
     for loop, machine, best in solved():
-        for calls in (0, 4, 8, 12):
+        for calls in (0, 3, 6, 9, 12, 15):
             with monkeypatch.context() as patch:
                 left = itertools.count(calls, -1)
 

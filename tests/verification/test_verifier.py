@@ -15,6 +15,8 @@ from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Tile
 from twill.artifacts.program import Issue, Storage
 from twill.artifacts.proof import Promise
+from twill.bounds.programs import program_bounds
+from twill.frontends import load_loop
 from twill.problem.groups import WarpGroup
 from twill.search.scheduler import schedule as static_schedule
 from twill.verification import UNTIMED
