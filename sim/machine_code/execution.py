@@ -10,7 +10,7 @@ from twill.base.errors import InputError
 from twill.sim.machine_code.barriers import MBarriers, NamedBarriers
 from twill.sim.machine_code.clock import Clock
 from twill.sim.machine_code.costs import Costs
-from twill.sim.machine_code.groups import Group
+from twill.sim.machine_code.groups import BEGINS, Group
 from twill.sim.machine_code.launch import Launch
 from twill.sim.machine_code.listing import BYTES
 from twill.sim.machine_code.memory import wavefronts
@@ -178,7 +178,25 @@ class Execution:
 
             go = leave
         sm.named.arrive(parts[0], group.threads, needed, until, go)
+        if needed is None:
+            self._joined(group)
         self._answer(group, step, sm.costs.barrier, sm.costs.barrier)
+
+    def _joined(self, group: Group) -> None:
+        """Let warps that begin a partition together, four from a multiple of four, become a group.
+
+        Warps meet at a barrier of the whole block before they look for their partition, and at
+        another one where it begins.
+        """
+        group.met += 1
+        if group.met != BEGINS or group.first < self.launch.default_warps:
+            return
+        group.begun = group.position
+        for other in self.sm.groups:
+            if other.begun == group.begun and other is not group and not other.gone:
+                old, new = sorted((group, other), key=lambda one: -one.first)
+                if old.first // _FOUR == new.first // _FOUR:
+                    new.threads, old.threads, old.gone = new.threads + old.threads, 0, True
 
     def _mbarrier(self, group: Group, step: Step, count: int) -> None:
         sm, parts = self.sm, step.instruction.operands
@@ -330,19 +348,10 @@ class Execution:
         group.ready = max(group.ready, sm.clock.now + sm.costs.taken_branch)
 
     def _dispatch(self, group: Group, step: Step) -> None:
-        """Branch to a partition; warps that go to the same one become a group of four."""
-        sm = self.sm
+        """Branch to a partition by a table."""
         named = _BRX.match(step.instruction.operands[0])
         if named is None:
             raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
         offset = int(named[2], 0)
         target = first(reader(named[1])(group.warp)) + step.address + BYTES + offset & 0xFFFFFFFF
-        for other in sm.groups:
-            joins = other.entered == target and group.first < other.first + _FOUR
-            if joins and other is not group:
-                other.threads += group.threads
-                group.gone, group.threads = True, 0
-                return
-        group.blocked = group.entered < 0  # until all warps have found their partitions
-        group.entered = target
         self._go(group, target)

@@ -22,6 +22,10 @@ COPIES = "bulk stores"
 FENCE = "stores before a fence"
 
 
+BEGINS = 2
+"""The barrier of the whole block, from 1, at which warps begin their partition."""
+
+
 class Group:
     """A warp that is simulated, for all warps of its group.
 
@@ -37,8 +41,10 @@ class Group:
         Cycle from which the stall count allows the next instruction.
     lanes : int
         Lanes that follow the first lane's way; the others wait at `meeting`.
-    entered : int
-        Address of its partition; -1 for the default one.
+    met : int
+        Barriers of the whole block that it met at.
+    begun : int
+        Index of the instruction where its partition begins; -1 before that.
     reason, cause : str and int
         What the group waits for, and the index of the instruction that has to answer it.
     """
@@ -58,7 +64,7 @@ class Group:
         self.bulk_end = 0.0
         self.bulk: list[float] = []
         self.from_registers = False  # whether its last product had a factor in registers
-        self.entered = -1
+        self.met, self.begun = 0, -1
         self.reason, self.cause = STALL, -1
 
     @property

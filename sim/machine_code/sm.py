@@ -12,6 +12,7 @@ from twill.sim.machine_code.clock import Clock
 from twill.sim.machine_code.costs import Costs
 from twill.sim.machine_code.execution import Execution
 from twill.sim.machine_code.groups import (
+    BEGINS,
     COPIES,
     CORE,
     MEETING,
@@ -30,7 +31,7 @@ from twill.sim.machine_code.steps import Step
 from twill.sim.machine_code.tensor_core import TensorCore
 from twill.sim.machine_code.transfers import Transfers
 
-MOST_CYCLES = 10_000_000
+MOST_CYCLES = 600_000
 _NEVER = math.inf
 _MEMORY = ("shared load", "shared store", "shuffle", "mbarrier", "global", "local")
 
@@ -73,7 +74,6 @@ class Scheduler:
         self.named = NamedBarriers(self.clock, launch.threads)
         self.groups = launch.groups()
         self._order = [*self.groups]
-        self._default = launch.default_warps
         self.free: dict[str, float] = {}
         self.memory_queue: list[float] = []
         self.waits: Waits = Counter()
@@ -97,13 +97,13 @@ class Scheduler:
             if group is not None:
                 self._issue(group)
                 clock.now += 1
+                if clock.now > MOST_CYCLES:
+                    raise InputError(f"no end within {MOST_CYCLES} cycles: {self._stuck()}")
                 continue
             following = min(following, clock.next)
             if following == _NEVER:
                 raise InputError(f"the kernel does not end: {self._stuck()}")
             clock.now = max(clock.now + 1, math.ceil(following - 1e-9))
-            if clock.now > MOST_CYCLES:
-                raise InputError(f"the kernel does not end within {MOST_CYCLES} cycles")
         return Executed(
             cycles=clock.now,
             instructions=self.instructions,
@@ -137,15 +137,8 @@ class Scheduler:
         return None, soonest
 
     def _arrange(self) -> None:
-        """Let partitions begin, and the youngest go first, once all warps have found theirs.
-
-        Until then the first warp of a group goes first, so that it stands for the others.
-        """
-        self._order = [group for group in self.groups if not group.gone]
-        if all(g.first < self._default or g.entered >= 0 for g in self._order):
-            self._order.reverse()
-            for group in self._order:
-                group.blocked = group.blocked and group.left is not None
+        """Prefer the youngest groups, of those that have not ended."""
+        self._order = [group for group in reversed(self.groups) if not group.gone]
 
     def _ready(self, group: Group) -> float:
         """Return when a group can issue, as far as that is known, and note what it waits for."""
@@ -214,7 +207,7 @@ class Scheduler:
             group.meeting = -1
             group.lanes = 32
         self.execution.execute(group, step)
-        if step.operation == "BRX":
+        if group.met == BEGINS and step.pipe == "barrier":
             self._arrange()
         group.position += 1
         if group.blocked:
