@@ -33,14 +33,14 @@ class Costs:
     # Arithmetic of one scheduler.
     exponential: float = _cost(8, _CYCLES, "H200: EX2 8.05 apart")
     exponential_beside: float = _cost(10.75, _CYCLES, "H200: EX2 10.75 apart beside m64n128k16")
-    exponential_latency: float = _cost(16, _CYCLES, "MB: dependent EX2 17.08 apart, one to issue")
+    exponential_latency: float = _cost(17, _CYCLES, "MB: dependent EX2 17.08 apart")
     alu: float = _cost(2, _CYCLES, "H200: FMNMX and F2FP 2.05 apart")
     float_beside: float = _cost(1.4, "cycles a register slot", "H200: FFMA beside products 1.41")
     # Register slots: one a cycle and scheduler, of which a product takes three of four.
     free_slots: float = _cost(0.25, "slots a cycle", "MB: FMNMX beside n128 4.13 apart")
     kept_slots: float = _cost(4, "slots", "MB: FADD every 4.25 cycles delays no product")
     # Shared memory, one port of 128 bytes a cycle for the SM.
-    shuffle_latency: float = _cost(23, _CYCLES, "MB: dependent SHFL 24.19 apart, one to issue")
+    shuffle_latency: float = _cost(24, _CYCLES, "MB: dependent SHFL 24.19 apart")
     shared_latency: float = _cost(22, _CYCLES, "MB: dependent LDS.32 23.21 apart, less a wavefront")
     memory_queue: int = _cost(5, "instructions", "HUERTA: of a scheduler, waiting for memory")
     beside_full: float = _cost(33, _CYCLES, "MB: SHFL 40.5 and STS.128 62.1 beside n64")
@@ -57,11 +57,11 @@ class Costs:
     product_fence: float = _cost(9, _CYCLES, "MB: WARPGROUP.ARRIVE 9.14 apart")
     # Barriers and fences.
     barrier: float = _cost(26, _CYCLES, "MB: BAR.SYNC of 128 threads 32.1 apart, 6 are its stall")
-    attempt: float = _cost(37, _CYCLES, "MB: a wait on a complete phase 43.4, less its branch")
+    attempt: float = _cost(31, _CYCLES, "MB: a wait on a complete phase 43.4, 12 are stalls (CTL)")
     arrive: float = _cost(8, _CYCLES, "MB: arrivals of one thread 8.07 apart, of two groups 16")
     arrive_effect: float = _cost(22, _CYCLES, "H200: arrive to wake-up 75, less waking")
     wake: float = _cost(34, _CYCLES, "H200: arrive to wake-up 75, less the arrival and the branch")
-    proxy_fence: float = _cost(22, _CYCLES, "MB: FENCE.VIEW.ASYNC 22.0 apart, of two groups 47")
+    proxy_fence: float = _cost(7, _CYCLES, "MB: with the MEMBAR before it 22.0 apart, less 15")
     memory_fence: float = _cost(15, _CYCLES, "MB: MEMBAR.CTA 15.7 apart")
     taken_branch: float = _cost(8, _CYCLES, "MB: a wait on a complete phase, and loops of streams")
     # Transfers between L2 and the SM.

@@ -15,7 +15,7 @@ from twill.sim.machine_code.launch import Launch
 from twill.sim.machine_code.listing import BYTES
 from twill.sim.machine_code.memory import wavefronts
 from twill.sim.machine_code.port import Port
-from twill.sim.machine_code.registers import LANES, first, lane, reader, spread
+from twill.sim.machine_code.registers import LANES, first, lane, predicate_writer, reader, spread
 from twill.sim.machine_code.steps import Step
 from twill.sim.machine_code.tensor_core import TensorCore
 from twill.sim.machine_code.transfers import Transfers, spills_leave_cache
@@ -102,12 +102,17 @@ class Execution:
 
     # Arithmetic.
 
+    def _occupy(self, pipe: str, cycles: float) -> None:
+        """Let a pipe be busy; parts of cycles add up while its instructions follow one another."""
+        now, free = self.sm.clock.now, self.sm.free.get(pipe, 0.0)
+        self.sm.free[pipe] = (free if now - free < 1 else now) + cycles
+
     def _fma(self, group: Group, step: Step, _count: int) -> None:
         sm = self.sm
         apart = sm.core.slots.take_first(step.slots)
         if step.operation.startswith("IMAD") and not step.operation.startswith("IMAD.MOV"):
             apart = max(2.0, apart)
-        sm.free["fma"] = sm.clock.now + apart
+        self._occupy("fma", apart)
         self._answer(group, step, sm.costs.answer)
 
     def _alu(self, group: Group, step: Step, _count: int) -> None:
@@ -119,7 +124,7 @@ class Execution:
     def _mufu(self, group: Group, step: Step, _count: int) -> None:
         sm, costs = self.sm, self.sm.costs
         beside = sm.core.running is not None
-        sm.free["mufu"] = sm.clock.now + (costs.exponential_beside if beside else costs.exponential)
+        self._occupy("mufu", costs.exponential_beside if beside else costs.exponential)
         sm.core.slots.take(step.slots)
         self._answer(group, step, costs.exponential_latency, 6)
 
@@ -157,8 +162,7 @@ class Execution:
         proxy = step.operation.startswith("FENCE")
         begin = max(sm.clock.now, group.stored, sm.free.get("fences", 0.0))
         end = begin + (sm.costs.proxy_fence if proxy else sm.costs.memory_fence)
-        if proxy:
-            sm.free["fences"] = end
+        sm.free["fences"] = end
         self._answer(group, step, end - sm.clock.now, end - sm.clock.now)
         if step.written == step.read:  # neither is set
             group.ready = max(group.ready, end)
@@ -192,6 +196,7 @@ class Execution:
         if group.met != BEGINS or group.first < self.launch.default_warps:
             return
         group.begun = group.position
+        group.ready += self.launch.shift * (group.first // _FOUR)
         for other in self.sm.groups:
             if other.begun == group.begun and other is not group and not other.gone:
                 old, new = sorted((group, other), key=lambda one: -one.first)
@@ -224,7 +229,8 @@ class Execution:
                 release()
 
         sm.clock.at(
-            sm.clock.now + 10, lambda: sm.mbarriers.wait(address, parity, answer, sm.costs.attempt - 10)
+            sm.clock.now + 10,
+            lambda: sm.mbarriers.wait(address, parity, answer, sm.costs.attempt - 10),
         )
         if board := group.hold(step.read):
             sm.clock.at(sm.clock.now + 12, board)
@@ -285,9 +291,7 @@ class Execution:
         size = boxes.bytes * min(group.warps, boxes.number)
         if "LDG" in step.operation:
             barrier = warp.uniform[places[0] + 1]
-            sm.clock.at(
-                sm.transfers.load(size), lambda: sm.mbarriers.arrive(barrier, 0, -size)
-            )
+            sm.clock.at(sm.transfers.load(size), lambda: sm.mbarriers.arrive(barrier, 0, -size))
         else:
             group.bulk_end = sm.transfers.store(size)
             sm.port.occupy(size / 128)
@@ -315,7 +319,9 @@ class Execution:
     # Control.
 
     def _registers(self, group: Group, step: Step, _count: int) -> None:
-        group.warp.uniform_predicates[0] = 1  # registers are there at once
+        """Give the registers that a partition asks for, at once."""
+        if "TRY_ALLOC" in step.operation:
+            predicate_writer(step.instruction.operands[0])(group.warp, 1)
         self._answer(group, step, 20)
 
     def _branch(self, group: Group, step: Step, _count: int) -> None:

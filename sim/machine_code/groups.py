@@ -106,4 +106,3 @@ class Group:
 
 Waits = Counter[tuple[int, int, str, int]]
 """Cycles by first warp of the group, index of the instruction, reason, index of the cause."""
-

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Callable
 
 from twill.sim.machine_code.listing import Instruction
 from twill.sim.machine_code.registers import (
     LANES,
     MASK,
+    NAMED,
     PREDICATE,
     WIDE,
     Effect,
@@ -234,9 +236,7 @@ def _lea(one: Instruction) -> Effect:
     factor, base, count = reader(parts[0]), reader(parts[1]), reader(shift)
 
     def effect(warp: Warp) -> None:
-        total = each(
-            lambda a, b, n: (a << n & MASK) + b, factor(warp), base(warp), count(warp)
-        )
+        total = each(lambda a, b, n: (a << n & MASK) + b, factor(warp), base(warp), count(warp))
         write(warp, each(lambda value: value & MASK, total))
         if carries:
             carries(warp, each(lambda value: int(value > MASK), total))
@@ -343,9 +343,7 @@ def _imad(one: Instruction) -> Effect:
         write = writer(parts[0], wide=wide)
         if wide:
             return _chain(write, lambda a, b, c: product(a, b) + c & WIDE, left, right, added)
-        return _chain(
-            write, lambda a, b, c: product(a, b) + c >> 32 & MASK, left, right, added
-        )
+        return _chain(write, lambda a, b, c: product(a, b) + c >> 32 & MASK, left, right, added)
     has_carry = "X" in words and len(parts) > 4  # noqa: PLR2004 - behind the three factors
     carry = predicate_reader(parts[4]) if has_carry else _zero
     write = writer(parts[0])
@@ -355,6 +353,15 @@ def _imad(one: Instruction) -> Effect:
     return _chain(
         write, lambda a, b, c, x: a * b + c + x & MASK, left, right, reader(parts[3]), carry
     )
+
+
+def _halves(one: Instruction) -> Effect | None:
+    """Return the effect of a product of zeros, by which the compiler moves two constants."""
+    write, (left, right, high, low) = writer(one.operands[0]), one.operands[1:5]
+    if left.lstrip("-") != "RZ" or right != "RZ" or NAMED.match(high) or NAMED.match(low):
+        return None
+    whole = int.from_bytes(struct.pack("<2e", float(low), float(high)), "little")
+    return lambda warp: write(warp, whole)
 
 
 def _to_float(one: Instruction) -> Effect:
@@ -428,7 +435,8 @@ def _constant(one: Instruction) -> Effect:
     )
 
 
-BUILDERS: dict[str, Callable[[Instruction], Effect]] = {
+BUILDERS: dict[str, Callable[[Instruction], Effect | None]] = {
+    "HFMA2": _halves,
     "MOV": _mov,
     "CS2R": _cs2r,
     "S2R": _special,

@@ -73,6 +73,8 @@ class Launch:
         Warps in all, and those of the default partition.
     shared : int
         Bytes of shared memory.
+    shift : float
+        Cycles by which each partition begins later than the one before it.
     """
 
     constants: dict[int, int]
@@ -81,6 +83,7 @@ class Launch:
     warps: int
     default_warps: int
     shared: int
+    shift: float = 0.0
 
     @property
     def threads(self) -> int:

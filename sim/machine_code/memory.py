@@ -126,14 +126,18 @@ def wavefronts(addresses: Value, width: int, *, matrix: bool) -> int:
         return 1
     if matrix:
         return sum(
-            _conflicts({a // _WORD + n for a in addresses[_ROWS * m : _ROWS * (m + 1)] for n in range(4)})
+            _conflicts(
+                {a // _WORD + n for a in addresses[_ROWS * m : _ROWS * (m + 1)] for n in range(4)}
+            )
             for m in range(width)
         )
     pairs_differ = any(addresses[n] != addresses[n ^ 1] for n in range(LANES))
     parts = width if width == 1 or pairs_differ else width // 2
     lanes = LANES // parts
     return sum(
-        _conflicts({a // _WORD + n for a in addresses[lanes * p : lanes * (p + 1)] for n in range(width)})
+        _conflicts(
+            {a // _WORD + n for a in addresses[lanes * p : lanes * (p + 1)] for n in range(width)}
+        )
         for p in range(parts)
     )
 

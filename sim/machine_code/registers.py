@@ -14,9 +14,7 @@ Value = int | tuple[int, ...]
 LANES = 32
 MASK = 0xFFFFFFFF
 WIDE = (1 << 64) - 1
-NAMED = re.compile(
-    r"^([-~!|]*)(U?R)(\d+|Z)(?:\.(?:reuse|64|H0_H0|H1_H1|X4|X8|X16|B\d))*\|?$"
-)
+NAMED = re.compile(r"^([-~!|]*)(U?R)(\d+|Z)(?:\.(?:reuse|64|H0_H0|H1_H1|X4|X8|X16|B\d))*\|?$")
 PREDICATE = re.compile(r"^(!?)(U?P)(\d|T)$")
 _NUMBER = re.compile(r"^-?(0x[0-9a-f]+|\d+)$")
 _CONSTANT = re.compile(r"^([-~!|]*)c\[0x0\]\[(0x[0-9a-f]+)\]\|?$")

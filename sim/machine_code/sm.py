@@ -46,8 +46,8 @@ class Executed:
         From the start of the block to its end.
     instructions : int
         Instructions that the simulated scheduler issued.
-    products : float
-        Cycles of products of the tensor core, without delays.
+    products, delayed : float
+        Cycles of products of the tensor core, and those that warps added to them.
     waits : Counter
         Cycles that groups waited, by what for.
     groups : tuple of (int, int)
@@ -57,6 +57,7 @@ class Executed:
     cycles: float
     instructions: int
     products: float
+    delayed: float
     waits: Waits
     groups: tuple[tuple[int, int], ...]
 
@@ -108,6 +109,7 @@ class Scheduler:
             cycles=clock.now,
             instructions=self.instructions,
             products=self.core.busy,
+            delayed=self.core.delayed,
             waits=self.waits,
             groups=tuple((group.first, group.threads) for group in self.groups),
         )

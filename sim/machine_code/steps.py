@@ -34,7 +34,10 @@ PIPES = {
     "local": r"LDL|STL",
     "fence": r"FENCE|MEMBAR",
     "registers": r"USETMAXREG",
-    "branch": r"BRA|BRX|EXIT|NOP|BSSY|BSYNC|WARPSYNC|YIELD|CCTL|ERRBAR|UTMAPF|UTMACCTL|LDGDEPBAR",
+    "branch": (
+        r"BRA|BRX|EXIT|NOP|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|ENDCOLLECTIVE|YIELD|CCTL|ERRBAR|UTMAPF|UTMACCTL|"
+        r"LDGDEPBAR"
+    ),
     "constant": r"LDC|LDCU|S2R|S2UR",
     "uniform": r"U\w+|R2UR|VOTEU|ELECT",
     "alu": (
