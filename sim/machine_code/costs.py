@@ -79,6 +79,6 @@ class Costs:
 def sources() -> dict[str, tuple[float, str, str]]:
     """Return value, unit and source of each cost, by name."""
     return {
-        one.name: (one.default, one.metadata["unit"], one.metadata["source"])
+        one.name: (float(getattr(Costs, one.name)), one.metadata["unit"], one.metadata["source"])
         for one in fields(Costs)
     }

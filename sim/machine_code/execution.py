@@ -1,4 +1,4 @@
-"""Execution of an instruction: its effect on registers, and the parts of the SM that it occupies."""
+"""Execution of an instruction: its effect on registers, and the parts of the SM in use."""
 
 from __future__ import annotations
 

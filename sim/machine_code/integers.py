@@ -8,16 +8,12 @@ registers and changes nothing else.
 from __future__ import annotations
 
 import math
-import re
-import struct
 from collections.abc import Callable
 
 from twill.sim.machine_code.listing import Instruction
+from twill.sim.machine_code.moves import MOVES
 from twill.sim.machine_code.registers import (
-    LANES,
     MASK,
-    NAMED,
-    PREDICATE,
     WIDE,
     Effect,
     Reader,
@@ -26,7 +22,7 @@ from twill.sim.machine_code.registers import (
     Writer,
     bits_of,
     each,
-    first,
+    is_predicate,
     number_of,
     predicate_reader,
     predicate_writer,
@@ -56,74 +52,14 @@ def _chain(write: Writer, operation: Callable[..., int], *reads: Reader) -> Effe
     if len(reads) == 1:
         (one,) = reads
         return lambda warp: write(warp, each(operation, one(warp)))
-    if len(reads) == 2:  # noqa: PLR2004 - spares the loop over operands
+    if len(reads) == 2:
         left, right = reads
         return lambda warp: write(warp, each(operation, left(warp), right(warp)))
     return lambda warp: write(warp, each(operation, *[read(warp) for read in reads]))
 
 
-def _is_predicate(text: str) -> bool:
-    return PREDICATE.match(text) is not None
-
-
 def _zero(_: Warp) -> Value:
     return 0
-
-
-def _mov(one: Instruction) -> Effect:
-    write, read = writer(one.operands[0]), reader(one.operands[1])
-    return lambda warp: write(warp, read(warp))
-
-
-def _cs2r(one: Instruction) -> Effect:
-    write = writer(one.operands[0], wide="32" not in one.modifiers)
-    if "CLOCK" in one.operands[1]:
-        return lambda warp: write(warp, warp.special["CLOCK"])
-    return lambda warp: write(warp, 0)
-
-
-def _special(one: Instruction) -> Effect:
-    write, name = writer(one.operands[0]), one.operands[1]
-    return lambda warp: write(warp, warp.special.get(name, 0))
-
-
-def _to_uniform(one: Instruction) -> Effect:
-    write, read = writer(one.operands[0]), reader(one.operands[-1])
-    return lambda warp: write(warp, first(read(warp)))
-
-
-def _elect(one: Instruction) -> Effect:
-    places = [text for text in one.operands if _is_predicate(text)]
-    decide = predicate_writer(places[0])
-    elected = (1,) + (0,) * (LANES - 1)
-    return lambda warp: decide(warp, elected)
-
-
-def _vote(one: Instruction) -> Effect:
-    decide = predicate_writer(next(text for text in one.operands if _is_predicate(text)))
-    asked, any_ = predicate_reader(one.operands[-1]), "ANY" in one.modifiers
-
-    def effect(warp: Warp) -> None:
-        value = asked(warp)
-        if isinstance(value, tuple):
-            value = max(value) if any_ else min(value)
-        decide(warp, value)
-
-    return effect
-
-
-def _plop3(one: Instruction) -> Effect:
-    parts = one.operands
-    decide, other = predicate_writer(parts[0]), predicate_writer(parts[1])
-    reads = [predicate_reader(text) for text in parts[2:5]]
-    tables = int(parts[5], 0), int(parts[6], 0)
-
-    def effect(warp: Warp) -> None:
-        values = [read(warp) for read in reads]
-        for put, table in zip((decide, other), tables, strict=True):
-            put(warp, each(lambda a, b, c, t=table: t >> (a * 4 + b * 2 + c) & 1, *values))
-
-    return effect
 
 
 def _isetp(one: Instruction) -> Effect:
@@ -155,20 +91,9 @@ def _isetp(one: Instruction) -> Effect:
     return effect
 
 
-def _fsetp(one: Instruction) -> Effect:
-    """Return false for comparisons of numbers that are not followed."""
-    decide, other = predicate_writer(one.operands[0]), predicate_writer(one.operands[1])
-
-    def effect(warp: Warp) -> None:
-        decide(warp, 0)
-        other(warp, 0)
-
-    return effect
-
-
 def _lop3(one: Instruction) -> Effect:
     parts = one.operands
-    decide = predicate_writer(parts[0]) if _is_predicate(parts[0]) else None
+    decide = predicate_writer(parts[0]) if is_predicate(parts[0]) else None
     parts = parts[1:] if decide else parts
     write, table = writer(parts[0]), int(parts[4], 0)
     reads = [reader(text) for text in parts[1:4]]
@@ -226,13 +151,13 @@ def _sgxt(one: Instruction) -> Effect:
 
 def _lea(one: Instruction) -> Effect:
     write, parts = writer(one.operands[0]), list(one.operands[1:])
-    carries = predicate_writer(parts.pop(0)) if _is_predicate(parts[0]) else None
-    carried = predicate_reader(parts.pop()) if _is_predicate(parts[-1]) else _zero
+    carries = predicate_writer(parts.pop(0)) if is_predicate(parts[0]) else None
+    carried = predicate_reader(parts.pop()) if is_predicate(parts[-1]) else _zero
     if "X" not in one.modifiers:
         carried = _zero
     if "HI" in one.modifiers:
         return _lea_high(one, write, parts, carried)
-    shift = parts[2] if len(parts) > 2 else "0x0"  # noqa: PLR2004 - factor, base, shift
+    shift = parts[2] if len(parts) > 2 else "0x0"
     factor, base, count = reader(parts[0]), reader(parts[1]), reader(shift)
 
     def effect(warp: Warp) -> None:
@@ -255,7 +180,7 @@ def _lea_high(one: Instruction, write: Writer, parts: list[str], carried: Reader
             count,
             carried,
         )
-    above = reader(parts[2]) if len(parts) == 4 else _zero  # noqa: PLR2004 - with a high word
+    above = reader(parts[2]) if len(parts) == 4 else _zero
     return _chain(
         write,
         lambda a, b, h, n, c: ((h << 32 | a) << n >> 32) + b + c & MASK,
@@ -270,7 +195,7 @@ def _lea_high(one: Instruction, write: Writer, parts: list[str], carried: Reader
 def _iadd3(one: Instruction) -> Effect:
     write, parts = writer(one.operands[0]), list(one.operands[1:])
     carries = []
-    while _is_predicate(parts[0]):
+    while is_predicate(parts[0]):
         carries.append(predicate_writer(parts.pop(0)))
     reads = [reader(text) for text in parts[:3]]
     if "X" in one.modifiers:
@@ -330,7 +255,7 @@ def _prmt(one: Instruction) -> Effect:
 
 def _imad(one: Instruction) -> Effect:
     words, parts = one.modifiers, [*one.operands]
-    if _is_predicate(parts[1]):
+    if is_predicate(parts[1]):
         del parts[1]
     plain, wide = "U32" in words, "WIDE" in words
 
@@ -344,7 +269,7 @@ def _imad(one: Instruction) -> Effect:
         if wide:
             return _chain(write, lambda a, b, c: product(a, b) + c & WIDE, left, right, added)
         return _chain(write, lambda a, b, c: product(a, b) + c >> 32 & MASK, left, right, added)
-    has_carry = "X" in words and len(parts) > 4  # noqa: PLR2004 - behind the three factors
+    has_carry = "X" in words and len(parts) > 4
     carry = predicate_reader(parts[4]) if has_carry else _zero
     write = writer(parts[0])
     if parts[1] in _NONE or parts[2] in _NONE:
@@ -353,15 +278,6 @@ def _imad(one: Instruction) -> Effect:
     return _chain(
         write, lambda a, b, c, x: a * b + c + x & MASK, left, right, reader(parts[3]), carry
     )
-
-
-def _halves(one: Instruction) -> Effect | None:
-    """Return the effect of a product of zeros, by which the compiler moves two constants."""
-    write, (left, right, high, low) = writer(one.operands[0]), one.operands[1:5]
-    if left.lstrip("-") != "RZ" or right != "RZ" or NAMED.match(high) or NAMED.match(low):
-        return None
-    whole = int.from_bytes(struct.pack("<2e", float(low), float(high)), "little")
-    return lambda warp: write(warp, whole)
 
 
 def _to_float(one: Instruction) -> Effect:
@@ -391,64 +307,9 @@ def _reciprocal(one: Instruction) -> Effect:
     return _chain(writer(one.operands[0]), inverse, reader(one.operands[1]))
 
 
-def _predicates_to_register(one: Instruction) -> Effect:
-    write, old, mask = writer(one.operands[0]), reader(one.operands[2]), int(one.operands[3], 0)
-
-    def effect(warp: Warp) -> None:
-        value = old(warp)
-        for n in range(7):
-            if mask >> n & 1:
-                value = each(
-                    lambda bits, on, n=n: bits & ~(1 << n) | on << n, value, warp.predicates[n]
-                )
-        write(warp, value)
-
-    return effect
-
-
-def _register_to_predicates(one: Instruction) -> Effect:
-    read, mask = reader(one.operands[1]), int(one.operands[2], 0)
-
-    def effect(warp: Warp) -> None:
-        value = read(warp)
-        for n in range(7):
-            if mask >> n & 1:
-                warp.decide(n, each(lambda bits, n=n: bits >> n & 1, value))
-
-    return effect
-
-
-def _constant(one: Instruction) -> Effect:
-    words = 2 if "64" in one.modifiers else 1
-    write = writer(one.operands[0], wide=words == 2)  # noqa: PLR2004 - 64 bits
-    if named := re.match(r"c\[0x0\]\[(0x[0-9a-f]+)\]$", one.operands[1]):
-        offset = int(named[1], 16)
-        return lambda warp: write(warp, warp.constant(offset, words))
-    indexed = re.match(r"c\[(0x[0-9a-f]+)\]\[(U?R\d+)(?:\+(0x[0-9a-f]+))?\]$", one.operands[1])
-    if indexed is None:
-        raise ValueError(one.operands[1])
-    index, offset = reader(indexed[2]), int(indexed[3] or "0", 16)
-    # Banks lie behind one another, 64 KiB each.
-    offset += int(indexed[1], 16) << 16
-    return lambda warp: write(
-        warp, each(lambda place: warp.constant(place + offset, words), index(warp))
-    )
-
-
 BUILDERS: dict[str, Callable[[Instruction], Effect | None]] = {
-    "HFMA2": _halves,
-    "MOV": _mov,
-    "CS2R": _cs2r,
-    "S2R": _special,
-    "S2UR": _special,
-    "R2UR": _to_uniform,
-    "ELECT": _elect,
-    "VOTE": _vote,
-    "VOTEU": _vote,
-    "PLOP3": _plop3,
+    **MOVES,
     "ISETP": _isetp,
-    "FSETP": _fsetp,
-    "HSETP2": _fsetp,
     "LOP3": _lop3,
     "SHF": _shf,
     "SGXT": _sgxt,
@@ -465,10 +326,6 @@ BUILDERS: dict[str, Callable[[Instruction], Effect | None]] = {
     "I2F": _to_float,
     "I2FP": _to_float,
     "F2I": _to_integer,
-    "P2R": _predicates_to_register,
-    "R2P": _register_to_predicates,
-    "LDC": _constant,
-    "LDCU": _constant,
 }
 
 

@@ -44,7 +44,7 @@ class Warp:
     ) -> None:
         self.vector: list[Value] = [0] * 260
         self.uniform: list[int] = [0] * 132
-        self.predicates: list[Value] = [0] * _ALWAYS + [1]
+        self.predicates: list[Value] = [*[0] * _ALWAYS, 1]
         self.uniform_predicates: list[int] = [0] * _ALWAYS + [1]
         self.lanes: tuple[int, ...] | None = None
         self.constants = constants
@@ -187,6 +187,11 @@ def writer(text: str, *, wide: bool = False) -> Writer:
     if uniform:
         return put_uniform
     return put_wide if wide else lambda warp, value: warp.put(n, value)
+
+
+def is_predicate(text: str) -> bool:
+    """Return whether an operand is a predicate."""
+    return PREDICATE.match(text) is not None
 
 
 def predicate_reader(text: str) -> Reader:

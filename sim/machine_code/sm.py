@@ -157,37 +157,29 @@ class Scheduler:
             if group.pending[board]:
                 group.reason, group.cause = "", group.setter[board]
                 return _NEVER
-        ready = self._pipe_ready(group, step)
-        return ready
+        free, reason = self._free(group, step)
+        now = self.clock.now
+        if free > now:
+            group.reason, group.cause = reason, -1
+        return max(free, now)
 
-    def _pipe_ready(self, group: Group, step: Step) -> float:
+    def _free(self, group: Group, step: Step) -> tuple[float, str]:
+        """Return when what executes an instruction is free, and its name."""
         now, pipe = self.clock.now, step.pipe
         free = self.free.get(pipe, 0.0)
-        if free > now:
-            group.reason, group.cause = PIPE, -1
-            return free
+        if free > now or pipe == "uniform":
+            return free, PIPE
         if pipe in ("alu", "mufu") and step.slots:
-            free = self.core.slots.free_at()
-            if free > now:
-                group.reason, group.cause = SLOT, -1
-        elif pipe in _MEMORY:
+            return self.core.slots.free_at(), SLOT
+        if pipe in _MEMORY:
             self.memory_queue = [begin for begin in self.memory_queue if begin > now]
-            if len(self.memory_queue) >= self.costs.memory_queue:
-                group.reason, group.cause = QUEUE, -1
-                return min(self.memory_queue)
-        elif pipe == "product":
-            free = self.core.room_at()
-            if free > now:
-                group.reason, group.cause = CORE, -1
-        elif pipe == "bulk":
-            free = self.transfers.issue_at
-            if free > now:
-                group.reason, group.cause = PIPE, -1
-        elif pipe == "bulk wait":
-            free = self._copies_read(group, step.left)
-            if free > now:
-                group.reason, group.cause = COPIES, -1
-        return max(free, now)
+            full = len(self.memory_queue) >= self.costs.memory_queue
+            return (min(self.memory_queue), QUEUE) if full else (now, QUEUE)
+        if pipe == "product":
+            return self.core.room_at(), CORE
+        if pipe == "bulk wait":
+            return self._copies_read(group, step.left), COPIES
+        return self.transfers.issue_at if pipe == "bulk" else free, PIPE
 
     def _copies_read(self, group: Group, left: int) -> float:
         ends = sorted(group.bulk)

@@ -171,4 +171,4 @@ def register_slots(one: Instruction) -> float:
             numbers.add(int(named[3]))
     banks = [sum(number & 1 == bank for number in numbers) for bank in (0, 1)]
     both = sum(banks)
-    return float(max(banks)) if both <= 2 else both / 2  # noqa: PLR2004 - two ports
+    return float(max(banks)) if both <= 2 else both / 2

@@ -1,4 +1,4 @@
-"""Micro-benchmarks: simulated cycles against those that an H200 took, and mutants that they notice."""
+"""Micro-benchmarks: simulated cycles against those of an H200, and mutants that they notice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from twill.sim.machine_code.sm import Executed, Scheduler
 from twill.sim.machine_code.steps import Step
 
 DATA = Path(__file__).parents[2] / "data" / "machine_code"
-MEASURED = {row["benchmark"]: row for row in csv.DictReader((DATA / "measured.csv").open())}
+ROWS = (DATA / "measured.csv").read_text().splitlines()
+MEASURED = {row["benchmark"]: row for row in csv.DictReader(ROWS)}
 ROUNDS = 4, 12
 TOLERANCE = 0.11
 PARAMETER = 0x210  # place of the number of rounds in the constant bank
@@ -87,7 +88,7 @@ def test_a_port_of_twice_the_width_is_noticed(monkeypatch: pytest.MonkeyPatch) -
 def test_a_phase_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     wait = MBarriers.wait
 
-    def early(barriers: MBarriers, address: int, parity: int, *rest: object) -> None:
+    def early(barriers: MBarriers, address: int, _: int, *rest: object) -> None:
         wait(barriers, address, 1 - barriers.at(address).phase, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(MBarriers, "wait", early)

@@ -52,7 +52,7 @@ def test_a_prediction_is_json(found: Prediction) -> None:
 
 
 def test_an_unknown_instruction_is_named() -> None:
-    text = kernel().listing.replace("LOP3.LUT", "FROB.LUT", 1)
+    text = kernel().listing.replace(" LOP3.LUT", " FROB.LUT", 1)
     with pytest.raises(InputError, match=r"unknown instruction FROB\.LUT"):
         tuple(Step(one) for one in read_listing(text))
 
