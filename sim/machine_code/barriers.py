@@ -105,7 +105,7 @@ class NamedBarriers:
         self._settle(name)
 
     def leave(self, threads: int) -> None:
-        """Count threads that ended, which nobody waits for any more."""
+        """Count threads that ended; barriers of the whole block need them no more."""
         self.threads -= threads
         for name in list(self._meetings):
             self._settle(name)

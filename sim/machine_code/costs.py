@@ -1,9 +1,7 @@
 """Costs of single instructions on one SM of an H200, each with its unit and source.
 
-No cost is fitted to the time of a kernel. ``MB`` names micro-benchmarks of single instructions
-and of pairs of instruction streams on an H200, ``H200`` the files ``traces/measure/h200_*.csv``,
-``CTL`` what the control fields of compiled code say, ``HP`` and ``HUERTA`` published measurements
-(`SOURCES`).
+No cost is fitted to the time of a kernel. `SOURCES` explains the names of sources: micro-benchmarks
+of instructions on an H200, control fields of compiled code, and published measurements.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _FOUR = 4  # warps, one on each scheduler
 
 
 class Sm(Protocol):
-    """What of the SM an instruction can occupy."""
+    """The parts of an SM that instructions occupy."""
 
     steps: tuple[Step, ...]
     costs: Costs
@@ -43,7 +43,7 @@ class Sm(Protocol):
 
 
 class Execution:
-    """What instructions do, by the pipe that executes them."""
+    """Handlers of instructions, by the pipe that executes them."""
 
     def __init__(self, sm: Sm, launch: Launch) -> None:
         self.sm, self.launch = sm, launch

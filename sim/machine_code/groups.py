@@ -46,7 +46,7 @@ class Group:
     begun : int
         Index of the instruction where its partition begins; -1 before that.
     reason, cause : str and int
-        What the group waits for, and the index of the instruction that has to answer it.
+        Reason of the group's wait, and the index of the instruction that has to answer.
     """
 
     def __init__(self, first: int, threads: int, warp: Warp) -> None:

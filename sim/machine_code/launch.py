@@ -36,7 +36,7 @@ class Kernel:
     Attributes
     ----------
     listing : str
-        What ``nvdisasm -c -hex -gi`` says.
+        Output of ``nvdisasm -c -hex -gi``.
     targets : tuple of int
         Words of the section ``.nv.constant2``: targets of indirect branches.
     source : str
@@ -59,7 +59,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Launch:
-    """One block of a launch.
+    """A block of a launch.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Launch:
     def groups(self) -> list[Group]:
         """Return the warps that are simulated, by number.
 
-        Those of the default partition are groups of four from the start, others when they enter
+        Warps of the default partition are groups of four from the start, others when they enter
         a partition.
         """
         shared: dict[int, int] = {}

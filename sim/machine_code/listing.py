@@ -54,7 +54,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction, as text and control fields.
+    """An instruction, as text and control fields.
 
     Attributes
     ----------

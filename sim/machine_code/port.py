@@ -12,7 +12,7 @@ _FULL, _PART = 1.0, 0.75  # shares of the port that products of 64 and of 128 co
 
 
 class Port:
-    """Accesses of warps, one behind the other, beside the product under way.
+    """Accesses of warps, in order, which share the port with the product under way.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class Port:
         return begin, lasts
 
     def beside(self, product: Product, wavefronts: float) -> tuple[float, float]:
-        """Return how long an access lasts beside a product, and how long it delays this one.
+        """Return the cycles of an access during a product, and those by which it delays the product.
 
-        The port is never idle beside them: what the access takes more than its own wavefronts is
-        the product's, and what the product would have read beyond that is its delay.
+        The port is never idle meanwhile. The product gets the cycles that are not the access's
+        own wavefronts, and is delayed by what it would have read beyond that.
         """
         costs = self._costs
         if product.registers:
@@ -54,7 +54,7 @@ class Port:
         return lasts, max(0.0, lasts - (lasts - wavefronts) / product.share)
 
     def more_latency(self) -> float:
-        """Return the cycles that a load takes longer beside the product under way."""
+        """Return the cycles that the product under way adds to a load."""
         product = self._core.running
         if product is None or product.registers:
             return 0.0

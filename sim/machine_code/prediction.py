@@ -83,9 +83,9 @@ class Prediction:
     product_cycles, delayed_cycles : float
         Cycles of the tensor core in an iteration, and those that warps add to them.
     waits : tuple of Waiting
-        What groups wait for, the longest first.
+        Waits of groups, the longest first.
     evidence : str
-        What the costs come from.
+        Origin of the costs.
     """
 
     interval_cycles: float | None

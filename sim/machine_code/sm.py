@@ -1,4 +1,4 @@
-"""One scheduler of an SM executes a kernel: who issues in which cycle, and what each waits for."""
+"""A scheduler of an SM executes a kernel: who issues in which cycle, and what each waits for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MEMORY = ("shared load", "shared store", "shuffle", "mbarrier", "global", "loca
 
 @dataclass(frozen=True)
 class Executed:
-    """One execution of a kernel by one block.
+    """An execution of a kernel by one block.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Executed:
 
 
 class Scheduler:
-    """One of four schedulers that do the same, with the parts of the SM that all four share."""
+    """A scheduler, of four that do the same, with the parts of the SM that all four share."""
 
     def __init__(self, steps: tuple[Step, ...], launch: Launch, costs: Costs) -> None:
         self.steps, self.costs = steps, costs
@@ -123,7 +123,7 @@ class Scheduler:
         )
 
     def _chosen(self) -> tuple[Group | None, float]:
-        """Return who issues now, or when somebody can: the last one first, then the youngest."""
+        """Return the group that issues now, or when one can: the last first, then the youngest."""
         now, soonest, last = self.clock.now, _NEVER, self._last
         if last is not None and not last.gone:
             soonest = self._ready(last)

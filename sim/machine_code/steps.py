@@ -87,7 +87,7 @@ class Product:
 
 
 class Step:
-    """One instruction, prepared for execution."""
+    """An instruction, prepared for execution."""
 
     def __init__(self, one: Instruction) -> None:
         self.instruction = one
