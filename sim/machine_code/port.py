@@ -37,7 +37,7 @@ class Port:
         return begin, lasts
 
     def beside(self, product: Product, wavefronts: float) -> tuple[float, float]:
-        """Return the cycles of an access during a product, and those by which it delays the product.
+        """Return the cycles of an access during a product, and those that it adds to the product.
 
         The port is never idle meanwhile. The product gets the cycles that are not the access's
         own wavefronts, and is delayed by what it would have read beyond that.
