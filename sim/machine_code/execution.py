@@ -69,8 +69,8 @@ class Execution:
             "global": self._global,
             "local": self._local,
             "fence": self._fence,
-            "registers": self._registers,
-            "branch": self._branch,
+            "registers": _registers,
+            "branch": lambda group, step, _: _branch(sm, group, step),
         }
 
     def execute(self, group: Group, step: Step) -> None:
@@ -102,17 +102,12 @@ class Execution:
 
     # Arithmetic.
 
-    def _occupy(self, pipe: str, cycles: float) -> None:
-        """Let a pipe be busy; parts of cycles add up while its instructions follow one another."""
-        now, free = self.sm.clock.now, self.sm.free.get(pipe, 0.0)
-        self.sm.free[pipe] = (free if now - free < 1 else now) + cycles
-
     def _fma(self, group: Group, step: Step, _count: int) -> None:
         sm = self.sm
         apart = sm.core.slots.take_first(step.slots)
         if step.operation.startswith("IMAD") and not step.operation.startswith("IMAD.MOV"):
             apart = max(2.0, apart)
-        self._occupy("fma", apart)
+        _occupy(sm, "fma", apart)
         self._answer(group, step, sm.costs.answer)
 
     def _alu(self, group: Group, step: Step, _count: int) -> None:
@@ -124,7 +119,7 @@ class Execution:
     def _mufu(self, group: Group, step: Step, _count: int) -> None:
         sm, costs = self.sm, self.sm.costs
         beside = sm.core.running is not None
-        self._occupy("mufu", costs.exponential_beside if beside else costs.exponential)
+        _occupy(sm, "mufu", costs.exponential_beside if beside else costs.exponential)
         sm.core.slots.take(step.slots)
         self._answer(group, step, costs.exponential_latency, 6)
 
@@ -140,20 +135,14 @@ class Execution:
         later = max(0.0, lasts - _FOUR) / 2
         self._answer(group, step, begin - 2 + self.sm.costs.shuffle_latency + later, begin + 6)
 
-    def _wavefronts(self, group: Group, step: Step) -> int:
-        if step.place is None:
-            return 1
-        matrix = step.operation.startswith(("STSM", "LDSM"))
-        return wavefronts(step.place(group.warp), step.width, matrix=matrix)
-
     def _shared_load(self, group: Group, step: Step, _count: int) -> None:
-        each = self._wavefronts(group, step)
+        each = _wavefronts(group, step)
         begin, _ = self._access(group, each)
         later = self.sm.costs.shared_latency + each + self.sm.port.more_latency()
         self._answer(group, step, begin - 2 + later, begin + 8)
 
     def _shared_store(self, group: Group, step: Step, _count: int) -> None:
-        begin, lasts = self._access(group, self._wavefronts(group, step))
+        begin, lasts = self._access(group, _wavefronts(group, step))
         group.stored = self.sm.clock.now + begin + lasts
         self._answer(group, step, begin + lasts + 8, begin + lasts / 2 + 8)
 
@@ -183,25 +172,8 @@ class Execution:
             go = leave
         sm.named.arrive(parts[0], group.threads, needed, until, go)
         if needed is None:
-            self._joined(group)
+            _joined(sm, self.launch, group)
         self._answer(group, step, sm.costs.barrier, sm.costs.barrier)
-
-    def _joined(self, group: Group) -> None:
-        """Let warps that begin a partition together, four from a multiple of four, become a group.
-
-        Warps meet at a barrier of the whole block before they look for their partition, and at
-        another one where it begins.
-        """
-        group.met += 1
-        if group.met != BEGINS or group.first < self.launch.default_warps:
-            return
-        group.begun = group.position
-        group.ready += self.launch.shift * (group.first // _FOUR)
-        for other in self.sm.groups:
-            if other.begun == group.begun and other is not group and not other.gone:
-                old, new = sorted((group, other), key=lambda one: -one.first)
-                if old.first // _FOUR == new.first // _FOUR:
-                    new.threads, old.threads, old.gone = new.threads + old.threads, 0, True
 
     def _mbarrier(self, group: Group, step: Step, count: int) -> None:
         sm, parts = self.sm, step.instruction.operands
@@ -316,48 +288,79 @@ class Execution:
         later, _ = self._access(group, step.width)
         self._answer(group, step, later + sm.costs.spill_latency, later + 8)
 
-    # Control.
 
-    def _registers(self, group: Group, step: Step, _count: int) -> None:
-        """Give the registers that a partition asks for, at once."""
-        if "TRY_ALLOC" in step.operation:
-            predicate_writer(step.instruction.operands[0])(group.warp, 1)
-        self._answer(group, step, 20)
+def _occupy(sm: Sm, pipe: str, cycles: float) -> None:
+    """Let a pipe be busy; parts of cycles add up while its instructions follow one another."""
+    now, free = sm.clock.now, sm.free.get(pipe, 0.0)
+    sm.free[pipe] = (free if now - free < 1 else now) + cycles
 
-    def _branch(self, group: Group, step: Step, _count: int) -> None:
-        sm = self.sm
-        if step.operation.startswith("EXIT"):
-            group.gone = True
-            sm.named.leave(group.threads)
-        elif step.operation.startswith("BRX"):
-            self._dispatch(group, step)
-        elif step.operation.startswith("BRA") and step.target >= 0:
-            self._jump(group, step)
 
-    def _jump(self, group: Group, step: Step) -> None:
-        """Go the way of the first lane; the others are met where both ways join."""
-        sides = spread(step.guard(group.warp)) if step.guard else (1,) * LANES
-        taken = bool(lane(sides, 0))
-        if any(bool(side) != taken for side in sides):
-            group.lanes = sum(bool(side) == taken for side in sides)
-            group.meeting = -1 if taken else step.target // BYTES
-        if not taken:
-            return
-        if step.target == step.address:  # the end of the code
-            group.gone = True
-            self.sm.named.leave(group.threads)
-        self._go(group, step.target)
+def _wavefronts(group: Group, step: Step) -> int:
+    if step.place is None:
+        return 1
+    matrix = step.operation.startswith(("STSM", "LDSM"))
+    return wavefronts(step.place(group.warp), step.width, matrix=matrix)
 
-    def _go(self, group: Group, target: int) -> None:
-        sm = self.sm
-        group.position = target // BYTES - 1
-        group.ready = max(group.ready, sm.clock.now + sm.costs.taken_branch)
 
-    def _dispatch(self, group: Group, step: Step) -> None:
-        """Branch to a partition by a table."""
-        named = _BRX.match(step.instruction.operands[0])
-        if named is None:
-            raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
-        offset = int(named[2], 0)
-        target = first(reader(named[1])(group.warp)) + step.address + BYTES + offset & 0xFFFFFFFF
-        self._go(group, target)
+def _joined(sm: Sm, launch: Launch, group: Group) -> None:
+    """Let warps that begin a partition together, four from a multiple of four, become a group.
+
+    Warps meet at a barrier of the whole block before they look for their partition, and at
+    another one where it begins.
+    """
+    group.met += 1
+    if group.met != BEGINS or group.first < launch.default_warps:
+        return
+    group.begun = group.position
+    group.ready += launch.shift * (group.first // _FOUR)
+    for other in sm.groups:
+        if other.begun == group.begun and other is not group and not other.gone:
+            old, new = sorted((group, other), key=lambda one: -one.first)
+            if old.first // _FOUR == new.first // _FOUR:
+                new.threads, old.threads, old.gone = new.threads + old.threads, 0, True
+
+
+def _branch(sm: Sm, group: Group, step: Step) -> None:
+    if step.operation.startswith("EXIT"):
+        group.gone = True
+        sm.named.leave(group.threads)
+    elif step.operation.startswith("BRX"):
+        _dispatch(sm, group, step)
+    elif step.operation.startswith("BRA") and step.target >= 0:
+        _jump(sm, group, step)
+
+
+def _jump(sm: Sm, group: Group, step: Step) -> None:
+    """Go the way of the first lane; the others are met where both ways join."""
+    sides = spread(step.guard(group.warp)) if step.guard else (1,) * LANES
+    taken = bool(lane(sides, 0))
+    if any(bool(side) != taken for side in sides):
+        group.lanes = sum(bool(side) == taken for side in sides)
+        group.meeting = -1 if taken else step.target // BYTES
+    if not taken:
+        return
+    if step.target == step.address:  # the end of the code
+        group.gone = True
+        sm.named.leave(group.threads)
+    _go(sm, group, step.target)
+
+
+def _go(sm: Sm, group: Group, target: int) -> None:
+    group.position = target // BYTES - 1
+    group.ready = max(group.ready, sm.clock.now + sm.costs.taken_branch)
+
+
+def _dispatch(sm: Sm, group: Group, step: Step) -> None:
+    """Branch to a partition by a table."""
+    named = _BRX.match(step.instruction.operands[0])
+    if named is None:
+        raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
+    offset = int(named[2], 0)
+    target = first(reader(named[1])(group.warp)) + step.address + BYTES + offset & 0xFFFFFFFF
+    _go(sm, group, target)
+
+
+def _registers(group: Group, step: Step, _count: int) -> None:
+    """Give the registers that a partition asks for, at once."""
+    if "TRY_ALLOC" in step.operation:
+        predicate_writer(step.instruction.operands[0])(group.warp, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 from twill.sim.machine_code.listing import NO_SCOREBOARD, SCOREBOARDS
@@ -104,5 +103,5 @@ class Group:
         return None if found else ()
 
 
-Waits = Counter[tuple[int, int, str, int]]
+Waits = dict[tuple[int, int, str, int], float]
 """Cycles by first warp of the group, index of the instruction, reason, index of the cause."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import statistics
-from collections import Counter
 from dataclasses import asdict, dataclass, replace
 
 from twill.sim.machine_code.costs import Costs
@@ -126,8 +125,10 @@ def predicted(kernel: Kernel, costs: Costs | None = None) -> Prediction:
     used = costs or Costs()
     steps = tuple(Step(one) for one in read_listing(kernel.listing))
     least, more, most = ITERATIONS
-    ends = {last: _execute(steps, launched(kernel, least, last=last), used) for last in (0, 1)}
-    last = ends[1].cycles >= ends[0].cycles
+    ends = {
+        last: _execute(steps, launched(kernel, least, last=last), used) for last in (False, True)
+    }
+    last = ends[True].cycles >= ends[False].cycles
     runs = [
         [
             _execute(steps, replace(launched(kernel, n, last=last), shift=shift), used)
@@ -163,18 +164,13 @@ def _same(first: float, second: float) -> bool:
     return abs(first - second) <= REPEATS * second
 
 
-def _between(
-    first: Executed, end: Executed, iterations: int
-) -> dict[tuple[int, int, str, int], float]:
+def _between(first: Executed, end: Executed, iterations: int) -> Waits:
     """Return the waits of an iteration, from two executions so many iterations apart."""
-    more: Waits = Counter(end.waits)
-    more.subtract(first.waits)
-    return {key: cycles / iterations for key, cycles in more.items()}
+    before = first.waits
+    return {key: (n - before.get(key, 0.0)) / iterations for key, n in end.waits.items()}
 
 
-def _longest(
-    source: str, steps: tuple[Step, ...], waits: dict[tuple[int, int, str, int], float]
-) -> tuple[Waiting, ...]:
+def _longest(source: str, steps: tuple[Step, ...], waits: Waits) -> tuple[Waiting, ...]:
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     found = []
     for (warp, position, reason, cause), cycles in sorted(waits.items(), key=lambda w: -w[1]):

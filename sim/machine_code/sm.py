@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 
 from twill.base.errors import InputError
@@ -48,7 +47,7 @@ class Executed:
         Instructions that the simulated scheduler issued.
     products, delayed : float
         Cycles of products of the tensor core, and those that warps added to them.
-    waits : Counter
+    waits : dict
         Cycles that groups waited, by what for.
     groups : tuple of (int, int)
         First warp and threads of each group.
@@ -77,7 +76,7 @@ class Scheduler:
         self._order = [*self.groups]
         self.free: dict[str, float] = {}
         self.memory_queue: list[float] = []
-        self.waits: Waits = Counter()
+        self.waits: Waits = {}
         self.instructions = 0
         self._last: Group | None = None
         self.execution = Execution(self, launch)
@@ -185,18 +184,21 @@ class Scheduler:
         ends = sorted(group.bulk)
         return ends[-1 - left] if len(ends) > left else 0.0
 
+    def _wait(self, group: Group, reason: str, cause: int, cycles: float) -> None:
+        key = group.first, group.position, reason, cause
+        self.waits[key] = self.waits.get(key, 0.0) + cycles
+
     def _issue(self, group: Group) -> None:
         now = self.clock.now
         step = self.steps[group.position]
         if now > group.ready:
-            key = group.first, group.position, group.reason, group.cause
-            self.waits[key] += now - group.ready
+            self._wait(group, group.reason, group.cause, now - group.ready)
         group.reason, group.cause = OTHER, -1
         self.instructions += 1
         self._last = group
         group.ready = now + step.stall
         if step.stall > 1:
-            self.waits[group.first, group.position, STALL, -1] += step.stall - 1
+            self._wait(group, STALL, -1, step.stall - 1)
         if group.position == group.meeting or step.operation == "BSYNC":
             group.meeting = -1
             group.lanes = 32
