@@ -35,6 +35,7 @@ def test_a_product_takes_what_was_measured(found: Prediction) -> None:
     assert found.interval_cycles == pytest.approx(CYCLES, rel=0.02)
     assert found.product_cycles == pytest.approx(512, rel=0.01)
     assert all(found.repeated)
+    assert found.interval_cycles is not None
     assert found.lowest_cycles <= found.interval_cycles <= found.highest_cycles
 
 
