@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-
-import simpleeval
 
 from twill.base.errors import InputError
 from twill.sim.machine_code.groups import Group
@@ -24,6 +24,12 @@ _TABLES = 2 << 16  # place of the bank of branch targets
 _POINTERS = 0x10000000
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
 _BYTES = {"fp16": 2, "bf16": 2, "fp32": 4, "fp8e4nv": 1, "fp8e5": 1, "i8": 1, "u8": 1, "i32": 4}
+_ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
 _SWIZZLES = 128, 64, 32  # bytes of a box's row at most
 _EXTENT = 1 << 20  # of a tensor that a descriptor names
 _STRIDE = 1 << 12
@@ -148,9 +154,19 @@ def _part(source: str, name: str) -> ast.AST:
     raise InputError(f"the kernel file has no {name}")
 
 
-def _evaluated(node: ast.AST, iterations: int) -> object:
-    text = ast.unparse(node)
-    return simpleeval.EvalWithCompoundTypes(names={"iterations": iterations}).eval(text)
+def _evaluated(node: ast.expr, iterations: int) -> object:
+    """Return a number, or a dictionary or tuple of numbers, of some iterations."""
+    if isinstance(node, ast.Name) and node.id == "iterations":
+        return iterations
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        sides = (_evaluated(side, iterations) for side in (node.left, node.right))
+        return _ARITHMETIC[type(node.op)](*sides)
+    if isinstance(node, ast.Tuple):
+        return tuple(_evaluated(part, iterations) for part in node.elts)
+    if isinstance(node, ast.Dict):
+        parts = zip(node.keys, node.values, strict=True)
+        return {ast.literal_eval(key): _evaluated(n, iterations) for key, n in parts if key}
+    return ast.literal_eval(node)
 
 
 def given_arguments(source: str, iterations: int) -> tuple[dict[str, object], tuple[int, ...]]:
