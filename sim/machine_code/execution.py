@@ -1,0 +1,366 @@
+"""Execution of an instruction: its effect on registers, and the parts of the SM in use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from twill.base.errors import InputError
+from twill.sim.machine_code.barriers import MBarriers, NamedBarriers
+from twill.sim.machine_code.clock import Clock
+from twill.sim.machine_code.costs import Costs
+from twill.sim.machine_code.groups import BEGINS, Group
+from twill.sim.machine_code.launch import Launch
+from twill.sim.machine_code.listing import BYTES
+from twill.sim.machine_code.memory import wavefronts
+from twill.sim.machine_code.port import Port
+from twill.sim.machine_code.registers import LANES, first, lane, predicate_writer, reader, spread
+from twill.sim.machine_code.steps import Step
+from twill.sim.machine_code.tensor_core import TensorCore
+from twill.sim.machine_code.transfers import Transfers, spills_leave_cache
+
+_UNIFORM = re.compile(r"\[UR(\d+)")
+_BRX = re.compile(r"(U?R\d+)\s*(-?0x[0-9a-f]+)")
+_WORDS = 4  # bytes
+_FOUR = 4  # warps, one on each scheduler
+
+
+class Sm(Protocol):
+    """The parts of an SM that instructions occupy."""
+
+    steps: tuple[Step, ...]
+    costs: Costs
+    clock: Clock
+    core: TensorCore
+    port: Port
+    transfers: Transfers
+    mbarriers: MBarriers
+    named: NamedBarriers
+    groups: list[Group]
+    free: dict[str, float]
+    memory_queue: list[float]
+
+
+class Execution:
+    """Handlers of instructions, by the pipe that executes them."""
+
+    def __init__(self, sm: Sm, launch: Launch) -> None:
+        self.sm, self.launch = sm, launch
+        spilled = {
+            step.instruction.operands[0 if step.operation.startswith("STL") else -1]: step.width
+            for step in sm.steps
+            if step.pipe == "local"
+        }
+        size = _WORDS * sum(spilled.values())
+        self._spills_far = spills_leave_cache(size, launch.threads, launch.shared)
+        self._by_pipe: dict[str, Callable[[Group, Step, int], None]] = {
+            "fma": self._fma,
+            "alu": self._alu,
+            "mufu": self._mufu,
+            "shuffle": self._shuffle,
+            "shared load": self._shared_load,
+            "shared store": self._shared_store,
+            "mbarrier": self._mbarrier,
+            "barrier": self._barrier,
+            "product": self._product,
+            "product wait": self._product_wait,
+            "bulk": self._bulk,
+            "global": self._global,
+            "local": self._local,
+            "fence": self._fence,
+            "registers": _registers,
+            "branch": lambda group, step, _: _branch(sm, group, step),
+        }
+
+    def execute(self, group: Group, step: Step) -> None:
+        """Let a group execute an instruction in the lanes that its guard allows."""
+        lanes = group.guard(step)
+        if lanes == ():
+            return
+        count = group.lanes if lanes is None else sum(lanes)
+        warp = group.warp
+        warp.special["CLOCK"] = int(self.sm.clock.now)
+        if step.effect is not None:
+            warp.lanes = lanes
+            step.effect(warp)
+            warp.lanes = None
+        handler = self._by_pipe.get(step.pipe)
+        if handler is not None:
+            handler(group, step, count)
+        else:
+            self._answer(group, step, self.sm.costs.answer)
+
+    def _answer(self, group: Group, step: Step, written: float, read: float | None = None) -> None:
+        """Release the scoreboards of an instruction some cycles from now."""
+        clock = self.sm.clock
+        if release := group.hold(step.written):
+            clock.at(clock.now + written, release)
+        if release := group.hold(step.read):
+            later = self.sm.costs.operands_read if read is None else read
+            clock.at(clock.now + later, release)
+
+    # Arithmetic.
+
+    def _fma(self, group: Group, step: Step, _count: int) -> None:
+        sm = self.sm
+        apart = sm.core.slots.take_first(step.slots)
+        if step.operation.startswith("IMAD") and not step.operation.startswith("IMAD.MOV"):
+            apart = max(2.0, apart)
+        _occupy(sm, "fma", apart)
+        self._answer(group, step, sm.costs.answer)
+
+    def _alu(self, group: Group, step: Step, _count: int) -> None:
+        sm = self.sm
+        sm.free["alu"] = sm.clock.now + sm.costs.alu
+        sm.core.slots.take(step.slots)
+        self._answer(group, step, sm.costs.answer)
+
+    def _mufu(self, group: Group, step: Step, _count: int) -> None:
+        sm, costs = self.sm, self.sm.costs
+        beside = sm.core.running is not None
+        _occupy(sm, "mufu", costs.exponential_beside if beside else costs.exponential)
+        sm.core.slots.take(step.slots)
+        self._answer(group, step, costs.exponential_latency, 6)
+
+    # Shared memory.
+
+    def _access(self, group: Group, each: int) -> tuple[float, float]:
+        begin, lasts = self.sm.port.access(each * min(_FOUR, group.warps))
+        self.sm.memory_queue.append(begin)
+        return begin - self.sm.clock.now, lasts
+
+    def _shuffle(self, group: Group, step: Step, _count: int) -> None:
+        begin, lasts = self._access(group, 1)
+        later = max(0.0, lasts - _FOUR) / 2
+        self._answer(group, step, begin - 2 + self.sm.costs.shuffle_latency + later, begin + 6)
+
+    def _shared_load(self, group: Group, step: Step, _count: int) -> None:
+        each = _wavefronts(group, step)
+        begin, _ = self._access(group, each)
+        later = self.sm.costs.shared_latency + each + self.sm.port.more_latency()
+        self._answer(group, step, begin - 2 + later, begin + 8)
+
+    def _shared_store(self, group: Group, step: Step, _count: int) -> None:
+        begin, lasts = self._access(group, _wavefronts(group, step))
+        group.stored = self.sm.clock.now + begin + lasts
+        self._answer(group, step, begin + lasts + 8, begin + lasts / 2 + 8)
+
+    def _fence(self, group: Group, step: Step, _count: int) -> None:
+        sm = self.sm
+        proxy = step.operation.startswith("FENCE")
+        begin = max(sm.clock.now, group.stored, sm.free.get("fences", 0.0))
+        end = begin + (sm.costs.proxy_fence if proxy else sm.costs.memory_fence)
+        sm.free["fences"] = end
+        self._answer(group, step, end - sm.clock.now, end - sm.clock.now)
+        if step.written == step.read:  # neither is set
+            group.ready = max(group.ready, end)
+
+    # Barriers.
+
+    def _barrier(self, group: Group, step: Step, _count: int) -> None:
+        sm, parts = self.sm, step.instruction.operands
+        needed = int(parts[1], 0) if len(parts) > 1 else None
+        until = sm.clock.now + sm.costs.barrier + min(step.stall, 6)
+        go: Callable[[], None] | None = None
+        if ".ARV" not in step.operation:
+            group.meets = True
+
+            def leave() -> None:
+                group.meets = False
+
+            go = leave
+        sm.named.arrive(parts[0], group.threads, needed, until, go)
+        if needed is None:
+            _joined(sm, self.launch, group)
+        self._answer(group, step, sm.costs.barrier, sm.costs.barrier)
+
+    def _mbarrier(self, group: Group, step: Step, count: int) -> None:
+        sm, parts = self.sm, step.instruction.operands
+        if step.place is None:
+            raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
+        address = first(step.place(group.warp))
+        if "EXCH" in step.operation:
+            sm.mbarriers.initialize(address, first(reader(parts[2])(group.warp)))
+            self._answer(group, step, 25, 12)
+        elif "PHASECHK" in step.operation:
+            self._attempt(group, step, address)
+        else:
+            self._arrive(group, step, address, group.threads_of(count))
+
+    def _attempt(self, group: Group, step: Step, address: int) -> None:
+        """Ask for a phase; the answer comes when it is complete, and is yes."""
+        sm, parts = self.sm, step.instruction.operands
+        parity = first(reader(parts[2])(group.warp)) >> 31 & 1
+        number = int(parts[0][1:])
+        release = group.hold(step.written)
+
+        def answer() -> None:
+            group.warp.predicates[number] = 1
+            if release is not None:
+                release()
+
+        sm.clock.at(
+            sm.clock.now + 10,
+            lambda: sm.mbarriers.wait(address, parity, answer, sm.costs.attempt - 10),
+        )
+        if board := group.hold(step.read):
+            sm.clock.at(sm.clock.now + 12, board)
+
+    def _arrive(self, group: Group, step: Step, address: int, threads: int) -> None:
+        sm, parts = self.sm, step.instruction.operands
+        begin = max(sm.clock.now, sm.free.get("arrivals", 0.0))
+        sm.free["arrivals"] = begin + sm.costs.arrive
+        effect, arriving, expected = begin + sm.costs.arrive_effect, threads, 0
+        if step.operation.startswith("ARRIVES"):  # when the asynchronous copies are done
+            effect, arriving, expected = max(effect, group.copied), 0, -threads
+        elif "A0T1" in step.operation:  # expect one for each thread
+            arriving, expected = 0, threads
+        elif "A1T0" not in step.operation:
+            told = first(reader(parts[-1])(group.warp))
+            expected = told if told < 1 << 31 else 0
+        sm.clock.at(effect, lambda: sm.mbarriers.arrive(address, arriving, expected))
+        self._answer(group, step, begin - sm.clock.now + 25, begin - sm.clock.now + 12)
+
+    # Products.
+
+    def _product(self, group: Group, step: Step, _count: int) -> None:
+        sm, product = self.sm, step.product
+        if product is None:
+            raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
+        now = sm.clock.now
+        later = 0.0
+        if product.registers and not group.from_registers:
+            later = sm.costs.registers_first
+        group.from_registers = product.registers
+        sm.free["product"] = now + product.issue + later
+        group.ready = max(group.ready, now + later)
+        if product.commits:
+            group.committed += 1
+        done = group.finish_products if product.commits else None
+        sm.core.issue(product, now + sm.costs.product_start + later, done)
+        self._answer(group, step, 20, 20 + later)
+
+    def _product_wait(self, group: Group, step: Step, _count: int) -> None:
+        group.from_registers = False
+        if "ARRIVE" in step.operation:
+            group.ready = self.sm.clock.now + max(step.stall, self.sm.costs.product_fence)
+        elif group.committed - group.complete > step.left:
+            group.blocked, group.left = True, step.left
+
+    # Memory beyond the SM.
+
+    def _bulk(self, group: Group, step: Step, _count: int) -> None:
+        sm, warp = self.sm, group.warp
+        if "CMDFLUSH" in step.operation:
+            group.bulk = [end for end in group.bulk if end > sm.clock.now] + [group.bulk_end]
+            self._answer(group, step, 10)
+            return
+        places = [int(number) for number in _UNIFORM.findall(str(step.instruction))]
+        descriptor = warp.uniform[places[1]] | warp.uniform[places[1] + 1] << 32
+        boxes = self.launch.boxes(descriptor)
+        # The warps of a group issue one box each.
+        size = boxes.bytes * min(group.warps, boxes.number)
+        if "LDG" in step.operation:
+            barrier = warp.uniform[places[0] + 1]
+            sm.clock.at(sm.transfers.load(size), lambda: sm.mbarriers.arrive(barrier, 0, -size))
+        else:
+            group.bulk_end = sm.transfers.store(size)
+            sm.port.occupy(size / 128)
+        self._answer(group, step, 20, 20)
+
+    def _global(self, group: Group, step: Step, count: int) -> None:
+        sm = self.sm
+        size = _WORDS * step.width * (group.threads_of(count))
+        begin, done = sm.transfers.access(size)
+        sm.memory_queue.append(begin)
+        if step.operation.startswith("LDGSTS"):
+            group.copied = max(group.copied, done)
+        self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + 10)
+
+    def _local(self, group: Group, step: Step, _count: int) -> None:
+        sm = self.sm
+        if self._spills_far:
+            begin, done = sm.transfers.access(_WORDS * step.width * group.threads)
+            sm.memory_queue.append(begin)
+            self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + 10)
+            return
+        later, _ = self._access(group, step.width)
+        self._answer(group, step, later + sm.costs.spill_latency, later + 8)
+
+
+def _occupy(sm: Sm, pipe: str, cycles: float) -> None:
+    """Let a pipe be busy; parts of cycles add up while its instructions follow one another."""
+    now, free = sm.clock.now, sm.free.get(pipe, 0.0)
+    sm.free[pipe] = (free if now - free < 1 else now) + cycles
+
+
+def _wavefronts(group: Group, step: Step) -> int:
+    if step.place is None:
+        return 1
+    matrix = step.operation.startswith(("STSM", "LDSM"))
+    return wavefronts(step.place(group.warp), step.width, matrix=matrix)
+
+
+def _joined(sm: Sm, launch: Launch, group: Group) -> None:
+    """Let warps that begin a partition together, four from a multiple of four, become a group.
+
+    Warps meet at a barrier of the whole block before they look for their partition, and at
+    another one where it begins.
+    """
+    group.met += 1
+    if group.met != BEGINS or group.first < launch.default_warps:
+        return
+    group.begun = group.position
+    group.ready += launch.shift * (group.first // _FOUR)
+    for other in sm.groups:
+        if other.begun == group.begun and other is not group and not other.gone:
+            old, new = sorted((group, other), key=lambda one: -one.first)
+            if old.first // _FOUR == new.first // _FOUR:
+                new.threads, old.threads, old.gone = new.threads + old.threads, 0, True
+
+
+def _branch(sm: Sm, group: Group, step: Step) -> None:
+    if step.operation.startswith("EXIT"):
+        group.gone = True
+        sm.named.leave(group.threads)
+    elif step.operation.startswith("BRX"):
+        _dispatch(sm, group, step)
+    elif step.operation.startswith("BRA") and step.target >= 0:
+        _jump(sm, group, step)
+
+
+def _jump(sm: Sm, group: Group, step: Step) -> None:
+    """Go the way of the first lane; the others are met where both ways join."""
+    sides = spread(step.guard(group.warp)) if step.guard else (1,) * LANES
+    taken = bool(lane(sides, 0))
+    if any(bool(side) != taken for side in sides):
+        group.lanes = sum(bool(side) == taken for side in sides)
+        group.meeting = -1 if taken else step.target // BYTES
+    if not taken:
+        return
+    if step.target == step.address:  # the end of the code
+        group.gone = True
+        sm.named.leave(group.threads)
+    _go(sm, group, step.target)
+
+
+def _go(sm: Sm, group: Group, target: int) -> None:
+    group.position = target // BYTES - 1
+    group.ready = max(group.ready, sm.clock.now + sm.costs.taken_branch)
+
+
+def _dispatch(sm: Sm, group: Group, step: Step) -> None:
+    """Branch to a partition by a table."""
+    named = _BRX.match(step.instruction.operands[0])
+    if named is None:
+        raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
+    offset = int(named[2], 0)
+    target = first(reader(named[1])(group.warp)) + step.address + BYTES + offset & 0xFFFFFFFF
+    _go(sm, group, target)
+
+
+def _registers(group: Group, step: Step, _count: int) -> None:
+    """Give the registers that a partition asks for, at once."""
+    if "TRY_ALLOC" in step.operation:
+        predicate_writer(step.instruction.operands[0])(group.warp, 1)

@@ -1,0 +1,240 @@
+"""Launches: what a block finds in the constant bank, and the warps that it begins with."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from twill.base.errors import InputError
+from twill.sim.machine_code.groups import Group
+from twill.sim.machine_code.registers import LANES, Value, Warp, gathered
+from twill.sim.machine_code.transfers import Boxes
+
+_FOUR = 4  # warps that one simulated warp stands for, one on each scheduler
+_PARAMETERS = {90: 0x210, 100: 0x380}  # where parameters begin in the constant bank
+_GRID = 0xC  # blocks of the grid
+_STACK = 0x28, 0xFFFFF0  # where the stack's address is, and the address
+_ADDRESSES = 0x198  # where the address of parameters is, on sm_90a
+_BASE = 0x7F0000000000  # address of the constant bank, as descriptors are addressed
+_TABLES = 2 << 16  # place of the bank of branch targets
+_POINTERS = 0x10000000
+_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
+_BYTES = {"fp16": 2, "bf16": 2, "fp32": 4, "fp8e4nv": 1, "fp8e5": 1, "i8": 1, "u8": 1, "i32": 4}
+_ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+_SWIZZLES = 128, 64, 32  # bytes of a box's row at most
+_EXTENT = 1 << 20  # of a tensor that a descriptor names
+_STRIDE = 1 << 12
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel with its file.
+
+    Attributes
+    ----------
+    listing : str
+        Output of ``nvdisasm -c -hex -gi``.
+    targets : tuple of int
+        Words of the section ``.nv.constant2``: targets of indirect branches.
+    source : str
+        The kernel file: ``SIGNATURE``, ``make_arguments``, ``KernelConfig``.
+    warps : int
+        Warps that a block begins with.
+    shared : int
+        Bytes of shared memory.
+    architecture : int
+        90 or 100.
+    """
+
+    listing: str
+    targets: tuple[int, ...]
+    source: str
+    warps: int
+    shared: int
+    architecture: int = 90
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A block of a launch.
+
+    Attributes
+    ----------
+    constants : dict
+        Words of the constant bank, by offset.
+    tiles : dict
+        Boxes of each descriptor, by its address.
+    block : tuple of int
+        The block's place in the grid.
+    warps, default_warps : int
+        Warps in all, and those of the default partition.
+    shared : int
+        Bytes of shared memory.
+    shift : float
+        Cycles by which each partition begins later than the one before it.
+    """
+
+    constants: dict[int, int]
+    tiles: dict[int, Boxes]
+    block: tuple[int, int, int]
+    warps: int
+    default_warps: int
+    shared: int
+    shift: float = 0.0
+
+    @property
+    def threads(self) -> int:
+        """Threads of the block."""
+        return self.warps * LANES
+
+    def groups(self) -> list[Group]:
+        """Return the warps that are simulated, by number.
+
+        Warps of the default partition are groups of four from the start, others when they enter
+        a partition.
+        """
+        shared: dict[int, int] = {}
+        firsts = [
+            *((first, _FOUR * LANES) for first in range(0, self.default_warps, _FOUR)),
+            *((first, LANES) for first in range(self.default_warps, self.warps)),
+        ]
+        return [Group(first, n, self._warp(first, shared)) for first, n in firsts]
+
+    def _warp(self, first: int, shared: dict[int, int]) -> Warp:
+        special: dict[str, Value] = {
+            "SR_TID.X": gathered(tuple(range(LANES * first, LANES * (first + 1)))),
+            "SR_LANEID": tuple(range(LANES)),
+            **{f"SR_CTAID.{axis}": n for axis, n in zip("XYZ", self.block, strict=True)},
+        }
+        return Warp(self.constants, special, shared)
+
+    def boxes(self, descriptor: int) -> Boxes:
+        """Return the boxes of a tile's descriptor.
+
+        Raises
+        ------
+        InputError
+            If no parameter is a descriptor at that address.
+        """
+        found = self.tiles.get(descriptor)
+        if found is None:
+            raise InputError(f"no descriptor is at {descriptor:#x}")
+        return found
+
+
+def _assigned(tree: ast.AST) -> dict[str, ast.expr]:
+    """Return what names are assigned to first; of loops, what they go over."""
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, node.value)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            found.setdefault(node.target.id, node.value)
+        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            found.setdefault(f"for {node.target.id}", node.iter)
+    return found
+
+
+def _part(source: str, name: str) -> ast.AST:
+    """Return a function, or a value assigned at the top, of a kernel file."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return node
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return node.value
+    raise InputError(f"the kernel file has no {name}")
+
+
+def _evaluated(node: ast.expr, iterations: int) -> object:
+    """Return a number, or a dictionary or tuple of numbers, of some iterations."""
+    if isinstance(node, ast.Name) and node.id == "iterations":
+        return iterations
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        sides = (_evaluated(side, iterations) for side in (node.left, node.right))
+        return _ARITHMETIC[type(node.op)](*sides)
+    if isinstance(node, ast.Tuple):
+        return tuple(_evaluated(part, iterations) for part in node.elts)
+    if isinstance(node, ast.Dict):
+        parts = zip(node.keys, node.values, strict=True)
+        return {ast.literal_eval(key): _evaluated(n, iterations) for key, n in parts if key}
+    return ast.literal_eval(node)
+
+
+def given_arguments(source: str, iterations: int) -> tuple[dict[str, object], tuple[int, ...]]:
+    """Return the numbers that ``make_arguments`` gives for some iterations, and the grid."""
+    names = _assigned(_part(source, "make_arguments"))
+    numbers, grids = names.get("arguments"), names.get("for grid")
+    if numbers is None or grids is None:
+        raise InputError("the kernel file has no make_arguments with a grid")
+    values = _evaluated(numbers, iterations)
+    grid = _evaluated(grids, iterations)
+    if not isinstance(values, dict) or not isinstance(grid, tuple):
+        raise InputError("make_arguments gives no numbers or no grid")
+    return values, grid[0]
+
+
+def launched(kernel: Kernel, iterations: int, *, last: bool) -> Launch:
+    """Return the first or last block of a kernel's launch for some iterations."""
+    numbers, grid = given_arguments(kernel.source, iterations)
+    signature = ast.literal_eval(_part(kernel.source, "SIGNATURE"))
+    warps = ast.literal_eval(_assigned(_part(kernel.source, "KernelConfig"))["num_warps"])
+    begin = _PARAMETERS[kernel.architecture]
+    bank = _Bank(begin)
+    for name, kind in signature.items():
+        bank.add(kind, numbers.get(name))
+    bank.words.update({_GRID + 4 * n: extent for n, extent in enumerate(grid)})
+    bank.words[_STACK[0]] = _STACK[1]
+    bank.put(_ADDRESSES, _BASE + begin, 8)
+    bank.words.update({_TABLES + 4 * n: place for n, place in enumerate(kernel.targets)})
+    block = (grid[0] - 1, grid[1] - 1, grid[2] - 1) if last else (0, 0, 0)
+    return Launch(bank.words, bank.tiles, block, kernel.warps, warps, kernel.shared)
+
+
+class _Bank:
+    """The constant bank, parameter behind parameter."""
+
+    def __init__(self, begin: int) -> None:
+        self.words: dict[int, int] = {}
+        self.tiles: dict[int, Boxes] = {}
+        self._end = begin
+
+    def put(self, place: int, value: int, size: int) -> None:
+        """Write a number of 4 or 8 bytes."""
+        for n in range(0, size, 4):
+            self.words[place + n] = value >> 8 * n & 0xFFFFFFFF
+
+    def _next(self, size: int) -> int:
+        place = math.ceil(self._end / min(size, 64)) * min(size, 64)
+        self._end = place + size
+        return place
+
+    def add(self, kind: str, value: object) -> None:
+        """Write a parameter of a type of Triton's."""
+        if tile := _DESCRIPTOR.match(kind):
+            self._add_tile(_BYTES[tile[1]], [int(extent) for extent in tile[2].split(",")])
+        elif kind.startswith("*"):
+            self.put(self._next(8), _POINTERS, 8)
+        elif isinstance(value, float):
+            self.put(self._next(4), 0x3E000000, 4)
+        else:
+            size = 8 if kind.startswith("i64") else 4
+            self.put(self._next(size), value if isinstance(value, int) else 1, size)
+
+    def _add_tile(self, element: int, shape: list[int]) -> None:
+        row = shape[-1] * element
+        width = next((width for width in _SWIZZLES if row >= width), row)
+        size = element * math.prod(shape[:-1]) * min(shape[-1], width // element)
+        self.tiles[_BASE + self._next(128)] = Boxes(size, max(1, row // width))
+        for _ in shape:
+            self.put(self._next(4), _EXTENT, 4)
+        for _ in shape:
+            self.put(self._next(8), _STRIDE, 8)

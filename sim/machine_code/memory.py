@@ -1,0 +1,147 @@
+"""Loads and stores: what of memory the simulation follows, and the wavefronts of an access."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from twill.sim.machine_code.listing import Instruction
+from twill.sim.machine_code.registers import (
+    LANES,
+    NAMED,
+    Effect,
+    Value,
+    Warp,
+    address_reader,
+    each,
+    first,
+)
+
+BANKS = 32
+_WORD = 4
+_ROWS = 8  # of a matrix that LDSM and STSM move
+SHARED = "shared memory"
+
+
+def memory_effect(one: Instruction) -> Effect | None:
+    """Return the effect of a load or store on registers and on the memory that is followed.
+
+    Values that came from global memory are zero. Stores to shared memory are followed where all
+    lanes have one address, as those of barriers and of a partition's arguments.
+    """
+    words = 4 if "128" in one.modifiers else 2 if "64" in one.modifiers else 1
+    if one.name in ("LDG", "LDS"):
+        return _load(one, words)
+    if one.name == "LDL":
+        return _load_local(one, words)
+    if one.name == "STL":
+        return _store_local(one, words)
+    return _store(one, words) if one.name == "STS" else None
+
+
+def _number(text: str) -> tuple[bool, int | None]:
+    """Return whether a register is uniform, and its number; None for the zero register."""
+    named = NAMED.match(text)
+    if named is None:
+        raise ValueError(text)
+    return named[2] == "UR", None if named[3] == "Z" else int(named[3])
+
+
+def _load(one: Instruction, words: int) -> Effect:
+    _, number = _number(next(text for text in one.operands if NAMED.match(text)))
+    place = address_reader(one.operands[-1])
+    byte = re.search(r"\.[US]8\b", one.operation) is not None
+
+    def load(warp: Warp) -> None:
+        if number is None:
+            return
+        memory = warp.shared
+        if one.name == "LDG" or not memory:
+            for n in range(words):
+                warp.put(number + n, 0)
+            return
+        where = place(warp)
+        if byte:
+            warp.put(number, each(lambda a: memory.get(a & ~3, 0) >> 8 * (a & 3) & 255, where))
+            return
+        for n in range(words):
+            warp.put(number + n, each(lambda a, n=n: memory.get(a + _WORD * n, 0), where))
+
+    return load
+
+
+def _store(one: Instruction, words: int) -> Effect:
+    place, (uniform, number) = address_reader(one.operands[0]), _number(one.operands[1])
+
+    def store(warp: Warp) -> None:
+        where = place(warp)
+        if isinstance(where, tuple):
+            return
+        for n in range(words):
+            value: Value = 0
+            if number is not None:
+                value = warp.uniform[number + n] if uniform else warp.vector[number + n]
+            warp.shared[where + _WORD * n] = first(value)
+
+    return store
+
+
+def _load_local(one: Instruction, words: int) -> Effect:
+    _, number = _number(next(text for text in one.operands if NAMED.match(text)))
+    place = address_reader(one.operands[-1])
+
+    def load(warp: Warp) -> None:
+        where = first(place(warp))
+        for n in range(words):
+            if number is not None:
+                warp.put(number + n, warp.local.get(where + _WORD * n, 0))
+
+    return load
+
+
+def _store_local(one: Instruction, words: int) -> Effect:
+    place, (_, number) = address_reader(one.operands[0]), _number(one.operands[1])
+
+    def store(warp: Warp) -> None:
+        where = first(place(warp))
+        for n in range(words):
+            warp.local[where + _WORD * n] = 0 if number is None else warp.vector[number + n]
+
+    return store
+
+
+def wavefronts(addresses: Value, width: int, *, matrix: bool) -> int:
+    """Return the wavefronts of 128 bytes that a warp's access to shared memory takes.
+
+    Parameters
+    ----------
+    addresses : int or tuple of int
+        Byte address of each lane.
+    width : int
+        Words of a lane's access; matrices of LDSM and STSM.
+    matrix : bool
+        Whether eight lanes give the rows of each matrix.
+    """
+    if not isinstance(addresses, tuple):
+        return 1
+    if matrix:
+        return sum(
+            _conflicts(
+                {a // _WORD + n for a in addresses[_ROWS * m : _ROWS * (m + 1)] for n in range(4)}
+            )
+            for m in range(width)
+        )
+    pairs_differ = any(addresses[n] != addresses[n ^ 1] for n in range(LANES))
+    parts = width if width == 1 or pairs_differ else width // 2
+    lanes = LANES // parts
+    return sum(
+        _conflicts(
+            {a // _WORD + n for a in addresses[lanes * p : lanes * (p + 1)] for n in range(width)}
+        )
+        for p in range(parts)
+    )
+
+
+def _conflicts(words: set[int]) -> int:
+    """Return the most words that lie in one bank."""
+    return max(Counter(word % BANKS for word in words).values())

@@ -1,0 +1,193 @@
+"""Predictions: the cycles of an iteration of a compiled kernel, and what its warps wait for."""
+
+from __future__ import annotations
+
+import ast
+import json
+import statistics
+from dataclasses import asdict, dataclass, replace
+
+from twill.sim.machine_code.costs import Costs
+from twill.sim.machine_code.groups import Waits
+from twill.sim.machine_code.launch import Kernel, Launch, launched
+from twill.sim.machine_code.listing import read_listing
+from twill.sim.machine_code.sm import Executed, Scheduler
+from twill.sim.machine_code.steps import Step
+
+ITERATIONS = 8, 20, 32
+"""Iterations of the three executions that are compared, equally far apart."""
+SHIFTS = 0.0, 97.0, 211.0
+"""Cycles by which partitions begin apart, in each of several executions."""
+REPEATS = 0.01
+"""Part by which two intervals of one execution may differ and still be called the same."""
+MOST_WAITS = 20
+EVIDENCE = {
+    90: "costs of single instructions measured on an H200; no kernel is fitted",
+    100: "costs of an H200, none of which was measured on a Blackwell GPU",
+}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Cycles of an iteration that a group's instruction waits for one thing.
+
+    Attributes
+    ----------
+    partition : str
+        Function of the kernel file, or the warps if that is not known.
+    warp : int
+        First warp of the group.
+    address : int
+        Place of the instruction in the code.
+    instruction : str
+        The instruction that waits.
+    line : int
+        Its line of the kernel file.
+    waits_for : str
+        A pipe, queue or barrier, or the instruction that has to answer.
+    answered_at : int
+        Line of the instruction that has to answer; 0 if none has to.
+    cycles : float
+        Cycles of an iteration, on average.
+    """
+
+    partition: str
+    warp: int
+    address: int
+    instruction: str
+    line: int
+    waits_for: str
+    answered_at: int
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The cycles of an iteration of a kernel.
+
+    Attributes
+    ----------
+    interval_cycles : float, optional
+        Median over the starting phases; None if no execution repeated its interval.
+    lowest_cycles, highest_cycles : float
+        The least and greatest interval of all executions, those included that did not repeat.
+    phases : tuple of float
+        The interval of each starting phase.
+    repeated : tuple of bool
+        Whether each of these was seen twice.
+    block : tuple of int
+        The block that was executed: the first or last of the grid, which takes longer.
+    instructions : float
+        Instructions of one scheduler in an iteration.
+    product_cycles, delayed_cycles : float
+        Cycles of the tensor core in an iteration, and those that warps add to them.
+    waits : tuple of Waiting
+        Waits of groups, the longest first.
+    evidence : str
+        Origin of the costs.
+    """
+
+    interval_cycles: float | None
+    lowest_cycles: float
+    highest_cycles: float
+    phases: tuple[float, ...]
+    repeated: tuple[bool, ...]
+    block: tuple[int, int, int]
+    instructions: float
+    product_cycles: float
+    delayed_cycles: float
+    waits: tuple[Waiting, ...]
+    evidence: str
+
+    def json(self) -> str:
+        """Return the prediction as JSON."""
+        return json.dumps(asdict(self), indent=2)
+
+
+def predicted(kernel: Kernel, costs: Costs | None = None) -> Prediction:
+    """Predict the cycles of a further iteration of a compiled kernel.
+
+    The kernel is executed with 8, 20 and 32 iterations; what twelve more take, twice, is
+    compared. Partitions begin at once, or some cycles apart.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The listing, its branch targets, and the kernel file.
+    costs : Costs, optional
+        Costs of instructions, others than those of an H200.
+
+    Raises
+    ------
+    InputError
+        If an instruction is unknown, or the kernel does not end.
+    """
+    used = costs or Costs()
+    steps = tuple(Step(one) for one in read_listing(kernel.listing))
+    least, more, most = ITERATIONS
+    ends = {
+        last: _execute(steps, launched(kernel, least, last=last), used) for last in (False, True)
+    }
+    last = ends[True].cycles >= ends[False].cycles
+    runs = [
+        [
+            _execute(steps, replace(launched(kernel, n, last=last), shift=shift), used)
+            for n in ITERATIONS
+        ]
+        for shift in SHIFTS
+    ]
+    firsts = [(b.cycles - a.cycles) / (more - least) for a, b, _ in runs]
+    seconds = [(c.cycles - b.cycles) / (most - more) for _, b, c in runs]
+    repeated = [_same(a, b) for a, b in zip(firsts, seconds, strict=True)]
+    seen = [interval for interval, twice in zip(seconds, repeated, strict=True) if twice]
+    first, end, iterations = runs[0][0], runs[0][-1], most - least
+    return Prediction(
+        interval_cycles=statistics.median(seen) if seen else None,
+        lowest_cycles=min(*firsts, *seconds) if not all(repeated) else min(seconds),
+        highest_cycles=max(*firsts, *seconds) if not all(repeated) else max(seconds),
+        phases=tuple(seconds),
+        repeated=tuple(repeated),
+        block=launched(kernel, most, last=last).block,
+        instructions=(end.instructions - first.instructions) / iterations,
+        product_cycles=(end.products - first.products) / iterations,
+        delayed_cycles=(end.delayed - first.delayed) / iterations,
+        waits=_longest(kernel.source, steps, _between(first, end, iterations)),
+        evidence=EVIDENCE[kernel.architecture],
+    )
+
+
+def _execute(steps: tuple[Step, ...], launch: Launch, costs: Costs) -> Executed:
+    return Scheduler(steps, launch, costs).run()
+
+
+def _same(first: float, second: float) -> bool:
+    return abs(first - second) <= REPEATS * second
+
+
+def _between(first: Executed, end: Executed, iterations: int) -> Waits:
+    """Return the waits of an iteration, from two executions so many iterations apart."""
+    before = first.waits
+    return {key: (n - before.get(key, 0.0)) / iterations for key, n in end.waits.items()}
+
+
+def _longest(source: str, steps: tuple[Step, ...], waits: Waits) -> tuple[Waiting, ...]:
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    found = []
+    for (warp, position, reason, cause), cycles in sorted(waits.items(), key=lambda w: -w[1]):
+        one = steps[position].instruction
+        line = one.line[1]
+        names = [f.name for f in functions if f.lineno <= line <= (f.end_lineno or 0)]
+        answer = steps[cause].instruction if cause >= 0 else None
+        found.append(
+            Waiting(
+                partition=names[0] if names else f"warp {warp}",
+                warp=warp,
+                address=one.address,
+                instruction=str(one),
+                line=line,
+                waits_for=reason or str(answer),
+                answered_at=answer.line[1] if answer else 0,
+                cycles=cycles,
+            )
+        )
+    return tuple(found[:MOST_WAITS])

@@ -1,0 +1,109 @@
+"""Predictions of compiled kernels, and what they are made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from twill.base.errors import InputError
+from twill.sim.machine_code import Kernel, Prediction, predicted
+from twill.sim.machine_code.costs import SOURCES, sources
+from twill.sim.machine_code.listing import Control, Instruction, control_of, read_listing
+from twill.sim.machine_code.memory import wavefronts
+from twill.sim.machine_code.registers import Warp
+from twill.sim.machine_code.steps import Step
+
+DATA = Path(__file__).parents[2] / "data" / "machine_code"
+PLAIN = Control(1, yields=False, written=7, read=7, waits=(), reuse=0)
+
+CYCLES = 511.1  # of an iteration, on an H200
+
+
+def kernel() -> Kernel:
+    listing, source = ((DATA / f"gemm_grouped.{end}").read_text() for end in ("sass", "py"))
+    return Kernel(listing, (), source, warps=8, shared=131340)
+
+
+@pytest.fixture(scope="module")
+def found() -> Prediction:
+    return predicted(kernel())
+
+
+def test_a_product_takes_what_was_measured(found: Prediction) -> None:
+    assert found.interval_cycles == pytest.approx(CYCLES, rel=0.02)
+    assert found.product_cycles == pytest.approx(512, rel=0.01)
+    assert all(found.repeated)
+    assert found.interval_cycles is not None
+    assert found.lowest_cycles <= found.interval_cycles <= found.highest_cycles
+
+
+def test_waits_name_the_line_and_what_answers(found: Prediction) -> None:
+    lines = (DATA / "gemm_grouped.py").read_text().splitlines()
+    waiting = next(one for one in found.waits if "PHASECHK" in one.waits_for)
+    assert "mbarrier.wait" in lines[waiting.answered_at - 1]
+    assert waiting.partition == "load"
+
+
+def test_a_prediction_is_json(found: Prediction) -> None:
+    data = json.loads(found.json())
+    assert data["interval_cycles"] == found.interval_cycles
+    assert len(data["waits"]) == len(found.waits)
+
+
+def test_an_unknown_instruction_is_named() -> None:
+    text = kernel().listing.replace(" LOP3.LUT", " FROB.LUT", 1)
+    with pytest.raises(InputError, match=r"unknown instruction FROB\.LUT"):
+        tuple(Step(one) for one in read_listing(text))
+
+
+def test_a_listing_without_words_is_refused() -> None:
+    with pytest.raises(InputError, match="-hex"):
+        read_listing("        /*0000*/  EXIT ;\n")
+
+
+def test_control_fields() -> None:
+    # S2R R0, SR_TID.X of the entry: scoreboard 1 is set, the next instruction in two cycles.
+    control = control_of(0x000E640000002100)
+    assert (control.stall, control.written, control.read, control.waits) == (2, 1, 7, ())
+    assert control_of(0x002FC80000011600).waits == (1,)
+
+
+@pytest.mark.parametrize(
+    ("operation", "operands", "expected"),
+    [
+        ("IADD3", "R0, R1, -R2, RZ", 5),
+        ("IMAD", "R0, R1, R2, 0x3", 17),
+        ("LEA", "R0, R1, R2, 0x4", 114),
+        ("SHF.R.U32.HI", "R0, RZ, 0x1, R1", 3),
+        ("LOP3.LUT", "R0, R1, 0x6, RZ, 0xc0, !PT", 6),
+        ("SEL", "R0, R1, R2, !PT", 2),
+        ("SGXT", "R0, R1, 0x2", 0xFFFFFFFF),
+        ("PRMT", "R0, R1, 0x4410, R2", 0x02020007),
+        ("HFMA2.MMA", "R0, -RZ, RZ, 1, 0", 0x3C000000),
+    ],
+)
+def test_integers(operation: str, operands: str, expected: int) -> None:
+    warp = Warp({}, {}, {})
+    warp.vector[1], warp.vector[2] = 7, 2
+    step = Step(Instruction(0, "", operation, tuple(operands.split(", ")), PLAIN))
+    assert step.effect is not None
+    step.effect(warp)
+    assert warp.vector[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("stride", "width", "expected"), [(4, 1, 1), (8, 1, 2), (16, 4, 4), (128, 1, 32), (0, 1, 1)]
+)
+def test_wavefronts(stride: int, width: int, expected: int) -> None:
+    places = tuple(stride * lane for lane in range(32))
+    assert wavefronts(places, width, matrix=False) == expected
+
+
+def test_every_cost_has_a_unit_and_the_source_of_a_single_measurement() -> None:
+    for name, (value, unit, source) in sources().items():
+        assert value > 0, name
+        assert unit, name
+        assert source.partition(":")[0] in SOURCES, name
+        assert not any(word in source for word in ("gemm", "attention", "fa_", "kernel")), name
