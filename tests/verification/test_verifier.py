@@ -181,10 +181,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "promise": (
         lambda d: d.update(promise=promise_of(2048.0, 2049.0)),
-        (
-            "promise: no program is said to take less than 2049 cycles by work of tc, which that "
-            "does not give"
-        ),
+        "promise: the bound of 2049 cycles by work: case 0 adds up to 1 T >= 2048",
     ),
 }
 
