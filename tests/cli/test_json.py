@@ -95,7 +95,7 @@ WITHOUT = {"explore", "loop dump", "migrate"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
 """What is printed where there is a GPU; `tests/studies/test_kernels.py` has its document."""
-SAME = {"loop", "machine", "order", "schedule", "sweep", "journal", "swept"}
+SAME = {"bound", "loop", "machine", "order", "schedule", "sweep", "journal", "swept"}
 """Artifacts, of which commands print no JSON: they write and read them as files."""
 
 

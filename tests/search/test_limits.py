@@ -19,6 +19,7 @@ from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.proof import LowerBound
 from twill.base.errors import Refusal
 from twill.engines import NO_LIMITS, Answer, Engine, Limits, Question
+from twill.engines.tuning import TUNING
 from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
@@ -343,7 +344,8 @@ def test_a_limit_of_time_ends_in_honest_bounds() -> None:
 def test_a_limit_of_time_ends_in_a_refusal_where_no_schedule_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("twill.search.search.LAST_SECONDS", 0.1)  # nor of the loop as written
+    budget = replace(TUNING.budget, last=0.1)  # nor of the loop as written
+    monkeypatch.setattr("twill.search.search.TUNING", replace(TUNING, budget=budget))
     command = ("schedule", "attention_backward_hopper", "-m", "hopper_h100", "--timeout", "0.001")
     done = call(*command, "--json")
     assert done.returncode == 1

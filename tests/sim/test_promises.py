@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.support.promises import Promise, main, promises
 from tests.support.sampled import sampled
 from twill.artifacts.proof import Measured
 from twill.artifacts.proof import Promise as Promised
+from twill.engines.tuning import TUNING
 from twill.frontends.schedules import load_schedule
 from twill.sim.checks import Checks
 from twill.sim.promise import MOST_ITERATIONS
@@ -48,7 +50,8 @@ def test_a_packaged_loop_keeps_its_promise(name: str) -> None:
 
 
 def test_without_time_there_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("twill.search.search.LAST_SECONDS", 0.1)  # nor for the loop as written
+    budget = replace(TUNING.budget, last=0.1)  # nor for the loop as written
+    monkeypatch.setattr("twill.search.search.TUNING", replace(TUNING, budget=budget))
     (found,) = promises(["attention_backward_hopper"], timeout=0.1)
     assert found.promised is None
     assert found.excess is None
