@@ -11,8 +11,10 @@ from tests.support.pages import ROOT, anchors
 from tests.validation import gallery
 from tests.validation.gallery import GALLERY, Way, way
 from tests.validation.make_ttgir import BLACKWELL, Packaged
-from twill.artifacts.bound import ProgramBound
+from twill.artifacts.machine import Machine
 from twill.base.tables import Table
+from twill.bounds.programs import program_bound
+from twill.frontends import load_loop
 
 PAGE = ROOT / "docs" / "gallery.md"
 SHOWN = [packaged for packaged in GALLERY if not packaged.suffix]
@@ -82,7 +84,7 @@ def test_most_kernels_are_emitted_on_both_machines() -> None:
 
 def test_a_refused_kernel_is_on_the_page_with_its_reason() -> None:
     packaged = SHOWN[0]
-    bound = ProgramBound.model_construct(cycles=512, reason="work", of=("tc",))
+    bound = program_bound(load_loop("gemm_hopper"), Machine.named("hopper_h100"))
     text = gallery.page([Way(packaged, bound, 600.0, ("load (1 warp)",), refusal="no template")])
     assert "0 of 1 are emitted" in text
     assert "| 512 | 600 | 17.2% | 1 | NO |" in text
