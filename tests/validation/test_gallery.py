@@ -84,7 +84,7 @@ def test_most_kernels_are_emitted_on_both_machines() -> None:
 
 def test_a_refused_kernel_is_on_the_page_with_its_reason() -> None:
     packaged = SHOWN[0]
-    bound = program_bound(load_loop("gemm_hopper"), Machine.named("hopper_h100"))
+    bound = program_bound(load_loop("gemm_persistent_hopper"), Machine.named("hopper_h100"))
     text = gallery.page([Way(packaged, bound, 600.0, ("load (1 warp)",), refusal="no template")])
     assert "0 of 1 are emitted" in text
     assert "| 512 | 600 | 17.2% | 1 | NO |" in text
