@@ -100,7 +100,7 @@ class Run(Artifact):
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
-    schema_version: Literal[3] = 3
+    schema_version: Literal[4] = 4
     schedule: str
     machine: str
     iterations: int
