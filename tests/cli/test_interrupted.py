@@ -220,3 +220,25 @@ def test_nothing_that_was_found_is_lost() -> None:
 def test_nothing_that_was_found_is_lost_at_many_moments() -> None:
     said: list[str] = []
     assert campaign(1, COUNTS, said.append) == [], said
+
+
+LOST = """
+import os, signal
+from twill.base.errors import InputError
+from twill.base.console import command
+
+@command
+def reading():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise InputError("cannot be read") from None
+
+reading()
+"""
+
+
+def test_an_interruption_that_became_another_error_is_one() -> None:
+    code = [sys.executable, "-c", LOST]
+    done = subprocess.run(code, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "twill: interrupted; cannot be read\n")

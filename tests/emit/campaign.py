@@ -2,7 +2,8 @@
 
 Programs are the static schedule, naive loops, and those that random moves of polishing reach and
 that both judges take.
-What is emitted has to compile, and to have room on its GPU; what is refused names why.
+What is emitted has to compile, to have room on its GPU and to compute what its loop does in the
+emulator; what is refused names why.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from twill.polish.candidates import Programs
 from twill.polish.moves import Moves
 from twill.search.request import Options
 from twill.search.scheduler import schedule as static_schedule
+from twill.sim.emulator import emulate
 
 FOLDERS = tuple(ROOT / f for f in ("traces/gallery", "tests/data/kernels", "tests/data/arguments"))
 MACHINES = {"sm90": "hopper_h100", "sm100": "blackwell_b200"}
@@ -44,6 +46,7 @@ MEMORY, COLUMNS = 232448, 512
 table of technical specifications by compute capability; PTX ISA, 9.7.16.1)."""
 APART = 25  # random moves between one program and the next
 ITERATIONS = 12  # of the run on the simulated SM that a program of a walk has to pass
+EMULATED = 4  # iterations in the emulator
 TRIED = 40  # programs of a walk that are looked at before it is given up
 REFUSED, FAILED, COMPILED = "refused", "failed", "compiled"
 
@@ -116,10 +119,14 @@ def outcome(name: str, program: str, schedule: Schedule) -> Outcome:
             while cause.__cause__ is not None:
                 cause = cause.__cause__
             return Outcome(kernel, program, FAILED, " ".join(str(cause).split())[-300:])
+        capability = (ARCHITECTURES[machine] // 10, 0)
+        run = emulate(file, iterations=(EMULATED,), victims=False, capability=capability)
     if found.metadata.shared > MEMORY:
         return Outcome(kernel, program, FAILED, f"{found.metadata.shared} bytes of shared memory")
     if (found.metadata.tmem_size or 0) > COLUMNS:
         return Outcome(kernel, program, FAILED, f"{found.metadata.tmem_size} columns")
+    if not run.passed:
+        return Outcome(kernel, program, FAILED, f"emulated: {run.runs[0].fault or run.runs[0]}")
     return Outcome(kernel, program, COMPILED)
 
 

@@ -208,6 +208,8 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt as stopped:
             _interrupted(str(stopped))
         except TwillError as error:
+            if interruptions.heard():  # it may come out of what was reading a file
+                _interrupted(str(error))
             fail(str(error), error.exit_status)
         except Exception:
             # What was interrupted, an import in C for one, may make another error of it.
