@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from twill.base.errors import InputError
 from twill.sim.machine_code.groups import Group
@@ -24,12 +25,13 @@ _TABLES = 2 << 16  # place of the bank of branch targets
 _POINTERS = 0x10000000
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
 _BYTES = {"fp16": 2, "bf16": 2, "fp32": 4, "fp8e4nv": 1, "fp8e5": 1, "i8": 1, "u8": 1, "i32": 4}
-_ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
+_ARITHMETIC: dict[type[ast.operator], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
 }
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max}
 _SWIZZLES = 128, 64, 32  # bytes of a box's row at most
 _EXTENT = 1 << 20  # of a tensor that a descriptor names
 _STRIDE = 1 << 12
@@ -154,13 +156,17 @@ def _part(source: str, name: str) -> ast.AST:
     raise InputError(f"the kernel file has no {name}")
 
 
-def _evaluated(node: ast.expr, iterations: int) -> object:
+def _evaluated(node: ast.expr, iterations: int) -> Any:
     """Return a number, or a dictionary or tuple of numbers, of some iterations."""
     if isinstance(node, ast.Name) and node.id == "iterations":
         return iterations
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         sides = (_evaluated(side, iterations) for side in (node.left, node.right))
         return _ARITHMETIC[type(node.op)](*sides)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return operator.neg(_evaluated(node.operand, iterations))
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in _FUNCTIONS:
+        return _FUNCTIONS[ast.unparse(node.func)](*(_evaluated(p, iterations) for p in node.args))
     if isinstance(node, ast.Tuple):
         return tuple(_evaluated(part, iterations) for part in node.elts)
     if isinstance(node, ast.Dict):
@@ -173,13 +179,14 @@ def given_arguments(source: str, iterations: int) -> tuple[dict[str, object], tu
     """Return the numbers that ``make_arguments`` gives for some iterations, and the grid."""
     names = _assigned(_part(source, "make_arguments"))
     numbers, grids = names.get("arguments"), names.get("for grid")
-    if numbers is None or grids is None:
-        raise InputError("the kernel file has no make_arguments with a grid")
-    values = _evaluated(numbers, iterations)
-    grid = _evaluated(grids, iterations)
-    if not isinstance(values, dict) or not isinstance(grid, tuple):
-        raise InputError("make_arguments gives no numbers or no grid")
-    return values, grid[0]
+    values = {} if numbers is None else _evaluated(numbers, iterations)
+    if isinstance(values, dict):
+        grid = values.pop("grid", None)
+        if grids is not None and isinstance(several := _evaluated(grids, iterations), tuple):
+            grid = several[0]
+        if isinstance(grid, tuple):
+            return values, grid
+    raise InputError("make_arguments has no dictionary of numbers, or no grid")
 
 
 def launched(kernel: Kernel, iterations: int, *, last: bool) -> Launch:

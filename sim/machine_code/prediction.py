@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import statistics
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from twill.sim.machine_code.costs import Costs
 from twill.sim.machine_code.groups import Waits
@@ -98,10 +97,6 @@ class Prediction:
     delayed_cycles: float
     waits: tuple[Waiting, ...]
     evidence: str
-
-    def json(self) -> str:
-        """Return the prediction as JSON."""
-        return json.dumps(asdict(self), indent=2)
 
 
 def predicted(kernel: Kernel, costs: Costs | None = None) -> Prediction:

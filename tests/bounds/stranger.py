@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -111,7 +111,7 @@ def check_subject(bound: Data, operations: list[str], premises: Sequence[Data]) 
 
 def check_sum(bound: float, premises: Sequence[Data], case: Data) -> None:
     """The weighted sum of a case is T >= the bound, or 0 >= 1."""
-    total = Counter[str]()
+    total = defaultdict[str, Fraction](Fraction)
     for position, text in case["weights"]:
         premise, weight = premises[position], Fraction(text)
         need(weight > 0, "a weight is not positive")
@@ -120,11 +120,11 @@ def check_sum(bound: float, premises: Sequence[Data], case: Data) -> None:
         need(given, "a premise of other groups")
         terms = {**premise.get("terms", {}), "T": premise["intervals"], "": premise["cycles"]}
         for name, coefficient in terms.items():
-            total[name] += weight * Fraction(coefficient)  # type: ignore[assignment]
+            total[name] += weight * Fraction(coefficient)
     intervals, cycles = total.pop("T"), total.pop("")
     need(not any(total.values()), "terms are left in the sum")
     enough = intervals == 1 and float(cycles) >= bound
-    need(enough or (intervals, cycles) == (0, 1), f"{intervals} T >= {cycles} is not the bound")
+    need(enough or (intervals == 0 and cycles == 1), f"{intervals} T >= {cycles} is not the bound")
 
 
 def divisions(names: Sequence[str]) -> Iterator[set[frozenset[str]]]:

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import json
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -92,7 +93,7 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
         log = _said([nvidia.get_ptxas(architecture).path, *options, ptx, "-o", again])
         if _said([*disassembler, cubin]) != _said([*disassembler, again]):
             raise RuntimeError("ptxas makes other code of the same PTX")
-        listing = _said([*disassembler, "-gi", again])
+        listing, words = (_said([*disassembler, *more, "-gi", again]) for more in ((), ("-hex",)))
     return {
         "kernel": module.KERNEL,
         "warps": kernel.metadata.num_warps,
@@ -100,7 +101,20 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
         "tensor_columns": kernel.metadata.tmem_size or 0,
         "log": log,
         "listing": listing,
+        "words": words,
+        "targets": _targets(kernel.asm["cubin"]),
     }
+
+
+def _targets(cubin: bytes) -> list[int]:
+    """Return the words of the section ``.nv.constant2`` of an ELF file of 64 bits (TIS ELF 1.2)."""
+    (headers,) = struct.unpack_from("<Q", cubin, 40)
+    size, count, names = struct.unpack_from("<HHH", cubin, 58)
+    sections = [struct.unpack_from("<IIQQQQ", cubin, headers + n * size) for n in range(count)]
+    for name, _, _, _, begin, length in sections:
+        if cubin.startswith(b".nv.constant2", sections[names][4] + name):
+            return [word for (word,) in struct.iter_unpack("<I", cubin[begin : begin + length])]
+    return []
 
 
 def _with_layout(kind: str) -> str:

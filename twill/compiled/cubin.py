@@ -43,6 +43,10 @@ class Cubin:
         What ``ptxas -v`` says.
     listing : str
         What ``nvdisasm -c -gi`` says.
+    words : str
+        The same of the words of each instruction, by ``-hex``.
+    targets : tuple of int
+        Addresses that indirect branches go to: the section ``.nv.constant2``.
     """
 
     kernel: str
@@ -52,6 +56,8 @@ class Cubin:
     tensor_columns: int
     log: str
     listing: str
+    words: str = ""
+    targets: tuple[int, ...] = ()
 
 
 def compile_file(path: str | os.PathLike[str], architecture: int) -> Cubin:

@@ -14,6 +14,7 @@ from twill.artifacts.sweep import JournalRow, Sweep
 from twill.compiled.findings import Compiled
 from twill.compiled.operations import Calibration
 from twill.schemas.models import document, many, named, part
+from twill.sim.machine_code import Prediction, Waiting
 from twill.studies.audit import Finding
 from twill.studies.installation import Installed
 from twill.studies.kernels import Measured
@@ -225,6 +226,7 @@ _OTHERS = (
     document("claims", "twill reproduce", claims=many(_CLAIM)),
     document("calibration", "twill calibrate", Calibration),
     document("compiled", "twill emit --check", Compiled),
+    document("prediction", "python -m twill.sim run KERNEL.py", Prediction, waits=many(Waiting)),
     document(
         "emulation",
         "twill run-kernel --emulate",

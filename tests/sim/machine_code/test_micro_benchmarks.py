@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from twill.sim.machine_code.barriers import MBarriers, NamedBarriers
 from twill.sim.machine_code.costs import Costs
 from twill.sim.machine_code.launch import Launch
-from twill.sim.machine_code.listing import read_listing
+from twill.sim.machine_code.listing import Instruction, read_listing
 from twill.sim.machine_code.port import Port
 from twill.sim.machine_code.sm import Executed, Scheduler
 from twill.sim.machine_code.steps import Step
@@ -59,8 +60,8 @@ def test_a_micro_benchmark_takes_what_was_measured(name: str) -> None:
 def test_an_ignored_stall_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Step.__init__
 
-    def without(step: Step, one: object) -> None:
-        made(step, one)  # type: ignore[arg-type]
+    def without(step: Step, one: Instruction) -> None:
+        made(step, one)
         step.stall = 1
 
     monkeypatch.setattr(Step, "__init__", without)
@@ -88,8 +89,10 @@ def test_a_port_of_twice_the_width_is_noticed(monkeypatch: pytest.MonkeyPatch) -
 def test_a_phase_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     wait = MBarriers.wait
 
-    def early(barriers: MBarriers, address: int, _: int, *rest: object) -> None:
-        wait(barriers, address, 1 - barriers.at(address).phase, *rest)  # type: ignore[arg-type]
+    def early(
+        barriers: MBarriers, address: int, _: int, go: Callable[[], None], answer: float
+    ) -> None:
+        wait(barriers, address, 1 - barriers.at(address).phase, go, answer)
 
     monkeypatch.setattr(MBarriers, "wait", early)
     assert not as_measured("hand_over_4")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from twill.base.errors import InputError
 from twill.sim.machine_code import Kernel, Prediction, predicted
 from twill.sim.machine_code.costs import SOURCES, sources
+from twill.sim.machine_code.launch import given_arguments
 from twill.sim.machine_code.listing import Control, Instruction, control_of, read_listing
 from twill.sim.machine_code.memory import wavefronts
 from twill.sim.machine_code.registers import Warp
@@ -46,10 +46,12 @@ def test_waits_name_the_line_and_what_answers(found: Prediction) -> None:
     assert waiting.partition == "load"
 
 
-def test_a_prediction_is_json(found: Prediction) -> None:
-    data = json.loads(found.json())
-    assert data["interval_cycles"] == found.interval_cycles
-    assert len(data["waits"]) == len(found.waits)
+def test_numbers_and_grid_are_those_of_an_emitted_file() -> None:
+    given = '{"sequence": 128 * iterations, "grid": (min(iterations, 2), -(-3 // 2), 1)}'
+    text = f"def make_arguments(iterations):\n    arguments = {given}\n"
+    assert given_arguments(text, 8) == ({"sequence": 1024}, (2, 2, 1))
+    with pytest.raises(InputError, match="or no grid"):
+        given_arguments(text.replace('"grid"', '"blocks"'), 8)
 
 
 def test_an_unknown_instruction_is_named() -> None:
