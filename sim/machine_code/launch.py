@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from twill.base.errors import InputError
@@ -158,21 +159,24 @@ def _part(source: str, name: str) -> ast.AST:
 
 def _evaluated(node: ast.expr, iterations: int) -> Any:
     """Return a number, or a dictionary or tuple of numbers, of some iterations."""
-    if isinstance(node, ast.Name) and node.id == "iterations":
-        return iterations
-    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        sides = (_evaluated(side, iterations) for side in (node.left, node.right))
-        return _ARITHMETIC[type(node.op)](*sides)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return operator.neg(_evaluated(node.operand, iterations))
-    if isinstance(node, ast.Call) and ast.unparse(node.func) in _FUNCTIONS:
-        return _FUNCTIONS[ast.unparse(node.func)](*(_evaluated(p, iterations) for p in node.args))
-    if isinstance(node, ast.Tuple):
-        return tuple(_evaluated(part, iterations) for part in node.elts)
-    if isinstance(node, ast.Dict):
-        parts = zip(node.keys, node.values, strict=True)
-        return {ast.literal_eval(key): _evaluated(n, iterations) for key, n in parts if key}
-    return ast.literal_eval(node)
+    within = partial(_evaluated, iterations=iterations)
+    match node:
+        case ast.Name(id="iterations"):
+            found: Any = iterations
+        case ast.BinOp(left, operation, right) if type(operation) in _ARITHMETIC:
+            found = _ARITHMETIC[type(operation)](within(left), within(right))
+        case ast.UnaryOp(ast.USub(), operand):
+            found = -within(operand)
+        case ast.Call(ast.Name(id=name), arguments) if name in _FUNCTIONS:
+            found = _FUNCTIONS[name](map(within, arguments))
+        case ast.Tuple(elts=parts):
+            found = tuple(map(within, parts))
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            found = {ast.literal_eval(key): within(value) for key, value in pairs if key}
+        case _:
+            found = ast.literal_eval(node)
+    return found
 
 
 def given_arguments(source: str, iterations: int) -> tuple[dict[str, object], tuple[int, ...]]:

@@ -105,8 +105,9 @@ TEXTS = {90: HOPPER, 100: BLACKWELL}
 
 
 def recorded(cubin: Cubin) -> str:
-    """Return a listing as it is kept: without folders of source files and columns of spaces."""
-    short = re.sub(r'"[^"\n]*/(\w+\.py)"', r'"\1"', cubin.listing)
+    """Return a listing as it is kept: without words, folders of source files, columns of spaces."""
+    plain = re.sub(r"^\s*/\* 0x\w+ \*/\n| */\* 0x\w+ \*/", "", cubin.listing, flags=re.MULTILINE)
+    short = re.sub(r'"[^"\n]*/(\w+\.py)"', r'"\1"', plain)
     return re.sub(r"[ \t]+", " ", re.sub(r"[ \t]+$", "", short, flags=re.MULTILINE))
 
 

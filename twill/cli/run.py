@@ -241,7 +241,7 @@ def _run_machine_code(file: str, *, as_json: bool) -> None:
         code = compile_file(file, architecture)
         report("executing its machine code")
         found = predicted(
-            Kernel(*(code.words, code.targets, text, code.warps, code.shared, architecture))
+            Kernel(*(code.listing, code.targets, text, code.warps, code.shared, architecture))
         )
     tell("prediction", partial(asdict, found), partial(_print_prediction, found), as_json=as_json)
 

@@ -93,7 +93,7 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
         log = _said([nvidia.get_ptxas(architecture).path, *options, ptx, "-o", again])
         if _said([*disassembler, cubin]) != _said([*disassembler, again]):
             raise RuntimeError("ptxas makes other code of the same PTX")
-        listing, words = (_said([*disassembler, *more, "-gi", again]) for more in ((), ("-hex",)))
+        listing = _said([*disassembler, "-hex", "-gi", again])
     return {
         "kernel": module.KERNEL,
         "warps": kernel.metadata.num_warps,
@@ -101,7 +101,6 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
         "tensor_columns": kernel.metadata.tmem_size or 0,
         "log": log,
         "listing": listing,
-        "words": words,
         "targets": _targets(kernel.asm["cubin"]),
     }
 

@@ -42,9 +42,7 @@ class Cubin:
     log : str
         What ``ptxas -v`` says.
     listing : str
-        What ``nvdisasm -c -gi`` says.
-    words : str
-        The same of the words of each instruction, by ``-hex``.
+        What ``nvdisasm -c -hex -gi`` says.
     targets : tuple of int
         Addresses that indirect branches go to: the section ``.nv.constant2``.
     """
@@ -56,7 +54,6 @@ class Cubin:
     tensor_columns: int
     log: str
     listing: str
-    words: str = ""
     targets: tuple[int, ...] = ()
 
 

@@ -196,7 +196,7 @@ def read_listing(text: str) -> Listing:
     Parameters
     ----------
     text : str
-        What ``nvdisasm -c -gi`` wrote of a cubin with one kernel.
+        What ``nvdisasm -c -gi`` wrote, with ``-hex`` or without, of a cubin with one kernel.
     """
     code: list[Instruction] = []
     starts: dict[str, int] = {}
