@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -247,3 +249,20 @@ def test_triton_specializes_attention_as_the_packaged_order_says(
 def issued(text: str, operation: str) -> list[str]:
     """Return the first operands of what is issued."""
     return re.findall(rf'"{re.escape(operation)}"\(%(\w+)', text)
+
+
+def test_compilations_of_other_threads_keep_their_passes() -> None:
+    added: list[str] = []
+    homes = [SimpleNamespace(add_first=added.append, add_last=added.append) for _ in range(5)]
+    libtriton = SimpleNamespace(
+        passes=SimpleNamespace(ttir=homes[0], ttgpuir=homes[1], common=homes[2]),
+        nvidia=SimpleNamespace(passes=SimpleNamespace(ttnvgpuir=homes[3], hopper=homes[4])),
+    )
+    with lower._stopped_before(cast(ModuleType, libtriton), "add_last"):
+        homes[0].add_first("own")
+        homes[1].add_last("own, too late")
+        other = threading.Thread(target=lambda: homes[1].add_last("of another"))
+        other.start()
+        other.join()
+    homes[1].add_last("afterwards")
+    assert added == ["own", "of another", "afterwards"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -24,6 +25,7 @@ DEFAULT_WARPS = 4
 WARPS = (1, 2, 4, 8, 16, 32)
 # Triton 3.9 warns where a program does not choose.
 OPTIONS = {"enable_fp_fusion": True}
+_pass_adders = threading.RLock()  # Triton has one set of them for all threads
 
 
 def dump(
@@ -121,7 +123,7 @@ def _listing_before(
 ) -> Listing:
     libtriton = importlib.import_module("triton._C.libtriton")
     module = lowering.make_ttir()
-    with _stopped_before(libtriton, stops[lowering.architecture]):
+    with _pass_adders, _stopped_before(libtriton, stops[lowering.architecture]):
         module = lowering.backend.make_ttgir(module, {}, lowering.options, lowering.architecture)
     if canonical:
         passes = libtriton.ir.pass_manager(module.context)
@@ -133,17 +135,19 @@ def _listing_before(
 
 @contextlib.contextmanager
 def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
-    """Make every pass from `name` on do nothing, wherever passes are added from."""
+    """Make every pass from `name` on do nothing, wherever this thread adds passes from."""
     passes, nvidia = libtriton.passes, libtriton.nvidia.passes
     homes = (passes.ttir, passes.ttgpuir, passes.common, nvidia.ttnvgpuir, nvidia.hopper)
     originals = [
         (home, add, getattr(home, add)) for home in homes for add in dir(home) if add[:4] == "add_"
     ]
-    stopped = False
+    thread, stopped = threading.get_ident(), False
 
     def gated(add: str, original: Any) -> Any:
         def wrapper(*arguments: Any, **keywords: Any) -> Any:
             nonlocal stopped
+            if threading.get_ident() != thread:
+                return original(*arguments, **keywords)
             stopped = stopped or add == name
             return None if stopped else original(*arguments, **keywords)
 
