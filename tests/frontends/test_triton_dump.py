@@ -258,7 +258,7 @@ def test_compilations_of_other_threads_keep_their_passes() -> None:
         passes=SimpleNamespace(ttir=homes[0], ttgpuir=homes[1], common=homes[2]),
         nvidia=SimpleNamespace(passes=SimpleNamespace(ttnvgpuir=homes[3], hopper=homes[4])),
     )
-    with lower._stopped_before(cast(ModuleType, libtriton), "add_last"):
+    with lower._stopped_before(cast("ModuleType", libtriton), "add_last"):
         homes[0].add_first("own")
         homes[1].add_last("own, too late")
         other = threading.Thread(target=lambda: homes[1].add_last("of another"))
