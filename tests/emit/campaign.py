@@ -29,6 +29,7 @@ from twill.artifacts.schedule import Schedule
 from twill.base.errors import TwillError
 from twill.compiled.compiler import compiled_kernel
 from twill.emit import emitted
+from twill.engines.tuning import TUNING
 from twill.frontends import load_loop, packaged_loops
 from twill.lower import baselines
 from twill.lower.prepare import prepared
@@ -47,7 +48,7 @@ table of technical specifications by compute capability; PTX ISA, 9.7.16.1)."""
 APART = 25  # random moves between one program and the next
 ITERATIONS = 12  # of the run on the simulated SM that a program of a walk has to pass
 EMULATED = 4  # iterations in the emulator
-EFFORT = 0.1  # of the static search: programs are to differ, not to be the best
+WORK = TUNING.polishing.quick  # of the static search: programs are to differ, not to be the best
 TRIED = 40  # programs of a walk that are looked at before it is given up
 REFUSED, FAILED, COMPILED = "refused", "failed", "compiled"
 
@@ -76,7 +77,7 @@ def kernels() -> dict[str, str]:
 
 def programs(loop: twill.Loop, machine: twill.Machine, seed: int) -> Iterator[tuple[str, Schedule]]:
     """Yield valid programs of a loop without end, unless a walk finds no further ones."""
-    given = static_schedule(loop, machine, options=Options(effort=EFFORT))
+    given = static_schedule(loop, machine, options=Options(work=WORK))
     yield "static", given
     for naive in (baselines.sequential, baselines.multi_warp):
         with suppress(TwillError):
