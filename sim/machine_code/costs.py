@@ -20,7 +20,7 @@ SOURCES = {
 _CYCLES = "cycles"
 
 
-def _cost(value: float, unit: str, source: str) -> Any:
+def _cost(value: Any, unit: str, source: str) -> Any:
     return field(default=value, metadata={"unit": unit, "source": source})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from twill.sim.machine_code.listing import Instruction
 from twill.sim.machine_code.registers import (
@@ -13,8 +12,9 @@ from twill.sim.machine_code.registers import (
     Value,
     Warp,
     address_reader,
-    each,
     first,
+    gathered,
+    spread,
 )
 
 BANKS = 32
@@ -62,10 +62,12 @@ def _load(one: Instruction, words: int) -> Effect:
             return
         where = place(warp)
         if byte:
-            warp.put(number, each(lambda a: memory.get(a & ~3, 0) >> 8 * (a & 3) & 255, where))
+            bytes_at = [memory.get(a & ~3, 0) >> 8 * (a & 3) & 255 for a in spread(where)]
+            warp.put(number, gathered(tuple(bytes_at)))
             return
         for n in range(words):
-            warp.put(number + n, each(lambda a, n=n: memory.get(a + _WORD * n, 0), where))
+            words_at = [memory.get(a + _WORD * n, 0) for a in spread(where)]
+            warp.put(number + n, gathered(tuple(words_at)))
 
     return load
 
@@ -144,4 +146,7 @@ def wavefronts(addresses: Value, width: int, *, matrix: bool) -> int:
 
 def _conflicts(words: set[int]) -> int:
     """Return the most words that lie in one bank."""
-    return max(Counter(word % BANKS for word in words).values())
+    banks = [0] * BANKS
+    for word in words:
+        banks[word % BANKS] += 1
+    return max(banks)

@@ -97,15 +97,19 @@ def gathered(values: tuple[int, ...]) -> Value:
 def merged(lanes: tuple[int, ...], new: Value, old: Value) -> Value:
     """Return new values in the lanes that are on, and old ones in the others."""
     both = zip(lanes, spread(new), spread(old), strict=True)
-    return gathered(tuple(a if on else b for on, a, b in both))
+    return gathered(tuple([a if on else b for on, a, b in both]))
 
 
 def each(operation: Callable[..., int], *values: Value) -> Value:
     """Return the result of an operation in each lane."""
     if not any(isinstance(value, tuple) for value in values):
         return operation(*values)
-    rows = zip(*(spread(value) for value in values), strict=True)
-    return gathered(tuple(operation(*row) for row in rows))
+    lanes = [spread(value) for value in values]
+    if len(lanes) == 1:
+        return gathered(tuple([operation(a) for a in lanes[0]]))
+    if len(lanes) == 2:
+        return gathered(tuple([operation(a, b) for a, b in zip(*lanes, strict=True)]))
+    return gathered(tuple([operation(*row) for row in zip(*lanes, strict=True)]))
 
 
 def signed(value: int) -> int:
@@ -238,9 +242,17 @@ def address_reader(text: str) -> Reader:
     mask = WIDE if wide else MASK
 
     def address(warp: Warp) -> Value:
-        total: Value = 0
+        same, total = 0, None
         for read, scale in parts:
-            total = each(lambda a, b, k=scale: a + b * k & mask, total, read(warp))
-        return total
+            value = read(warp)
+            if not isinstance(value, tuple):
+                same += value * scale
+            elif total is None:
+                total = [one * scale for one in value]
+            else:
+                total = [a + b * scale for a, b in zip(total, value, strict=True)]
+        if total is None:
+            return same & mask
+        return tuple([one + same & mask for one in total])
 
     return address

@@ -47,7 +47,8 @@ MEMORY, COLUMNS = 232448, 512
 table of technical specifications by compute capability; PTX ISA, 9.7.16.1)."""
 APART = 25  # random moves between one program and the next
 ITERATIONS = 12  # of the run on the simulated SM that a program of a walk has to pass
-EMULATED = 4  # iterations in the emulator
+EMULATED = 4  # iterations in the emulator, or the least of the loop
+LEAST = re.compile(r"^    least_iterations: .*= (\d+)", re.MULTILINE)
 WORK = TUNING.polishing.quick  # of the static search: programs are to differ, not to be the best
 TRIED = 40  # programs of a walk that are looked at before it is given up
 REFUSED, FAILED, COMPILED = "refused", "failed", "compiled"
@@ -122,7 +123,9 @@ def outcome(name: str, program: str, schedule: Schedule) -> Outcome:
                 cause = cause.__cause__
             return Outcome(kernel, program, FAILED, " ".join(str(cause).split())[-300:])
         capability = (ARCHITECTURES[machine] // 10, 0)
-        run = emulate(file, iterations=(EMULATED,), victims=False, capability=capability)
+        least = LEAST.search(text)
+        trips = max(EMULATED, int(least[1]) if least else 1)
+        run = emulate(file, iterations=(trips,), victims=False, capability=capability)
     if found.metadata.shared > MEMORY:
         return Outcome(kernel, program, FAILED, f"{found.metadata.shared} bytes of shared memory")
     if (found.metadata.tmem_size or 0) > COLUMNS:

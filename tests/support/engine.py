@@ -1,7 +1,7 @@
-"""The compiled engine, as the wheel has it, for tests: `make engine` builds it.
+"""The compiled simulators, as the wheel has them, for tests: `make engine` builds them.
 
-It lies in a folder that is named after its sources, apart from them, so that no change of a source
-is hidden by what was compiled before, and that nothing but tests and campaigns finds it.
+They lie in a folder that is named after their sources, apart from them, so that no change of a
+source is hidden by what was compiled before, and that nothing but tests and campaigns finds them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = "twill.sim.engine"
+PACKAGES = ("twill.sim.engine", "twill.sim.machine_code")
 BUILD = ROOT / "build" / "engine"
 
 
 def folder() -> Path:
     """Return where the engine lies that is compiled from the sources as they are."""
     digest = hashlib.sha256(sys.version.encode())
-    for source in (ROOT / "setup.py", *sorted((ROOT / "sim" / "engine").glob("*.py"))):
+    folders = [ROOT.joinpath(*package.split(".")[1:]) for package in PACKAGES]
+    sources = [source for folder in folders for source in sorted(folder.glob("*.py"))]
+    for source in (ROOT / "setup.py", *sources):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return BUILD / digest.hexdigest()[:16]
 
@@ -33,7 +35,7 @@ class Compiled(importlib.abc.MetaPathFinder):
     """Finds the modules of the engine that are compiled, and what they share."""
 
     def __init__(self, where: Path) -> None:
-        self.within = [str(where), str(where.joinpath(*PACKAGE.split(".")))]
+        self.where = where
 
     def find_spec(
         self,
@@ -42,9 +44,11 @@ class Compiled(importlib.abc.MetaPathFinder):
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the compiled module of a name, None for all others."""
-        if name.rpartition(".")[0] == PACKAGE or name.endswith("__mypyc"):
-            return importlib.machinery.PathFinder.find_spec(name, self.within, target)
-        return None
+        package = name.rpartition(".")[0]
+        if package not in PACKAGES and not name.endswith("__mypyc"):
+            return None
+        within = str(self.where.joinpath(*package.split(".")))
+        return importlib.machinery.PathFinder.find_spec(name, [within], target)
 
 
 def use() -> bool:
