@@ -80,3 +80,20 @@ def sources() -> dict[str, tuple[float, str, str]]:
         one.name: (float(getattr(Costs, one.name)), one.metadata["unit"], one.metadata["source"])
         for one in fields(Costs)
     }
+
+
+MECHANISMS: dict[str, dict[str, Any]] = {
+    "register slots of products": {"free_slots": 1, "float_beside": 1},
+    "shared memory beside products": {"beside_full_wavefront": 0},
+    "start and tail of products": {
+        "product_start": 0,
+        "product_tail": 0,
+        "registers_first": 0,
+        "product_fence": 0,
+    },
+    "barriers of groups": {"barrier": 0},
+    "mbarriers": {"attempt": 10, "arrive": 1, "arrive_effect": 0, "wake": 0},
+    "fences": {"proxy_fence": 0, "memory_fence": 0},
+    "latency of loads": {"bulk_latency": 0, "load_latency": 0, "spill_latency": 0},
+}
+"""Costs of each mechanism when it is switched off."""

@@ -24,12 +24,13 @@ class Port:
         self.wavefronts = 0.0
         self._clock, self._core, self._costs = clock, core, costs
         self._free = 0.0
+        self._shared = costs.beside_full_wavefront > 0  # zero: products read elsewhere
 
     def access(self, wavefronts: float) -> tuple[float, float]:
         """Move some wavefronts; return when the access begins, and for how long it lasts."""
         begin = max(self._clock.now + _ISSUE, self._free)
         lasts, product = wavefronts, self._core.running
-        if product is not None:
+        if product is not None and self._shared:
             lasts, delay = self.beside(product, wavefronts)
             self._core.delay(delay)
         self._free = begin + lasts
@@ -56,7 +57,7 @@ class Port:
     def more_latency(self) -> float:
         """Return the cycles that the product under way adds to a load."""
         product = self._core.running
-        if product is None or product.registers:
+        if product is None or product.registers or not self._shared:
             return 0.0
         costs = self._costs
         return costs.load_beside_full if product.share >= _FULL else costs.load_beside_part

@@ -6,9 +6,9 @@ import ast
 import statistics
 from dataclasses import dataclass, replace
 
-from twill.sim.machine_code.costs import Costs
+from twill.sim.machine_code.costs import MECHANISMS, Costs
 from twill.sim.machine_code.groups import Waits
-from twill.sim.machine_code.launch import Kernel, Launch, launched
+from twill.sim.machine_code.launch import Kernel, launched
 from twill.sim.machine_code.listing import read_listing
 from twill.sim.machine_code.sm import Executed, Scheduler
 from twill.sim.machine_code.steps import Step
@@ -17,6 +17,7 @@ ITERATIONS = 8, 20, 32
 """Iterations of the three executions that are compared, equally far apart."""
 SHIFTS = 0.0, 97.0, 211.0
 """Cycles by which partitions begin apart, in each of several executions."""
+BLOCKS = False, True  # whether it is the last one of the grid, of which the longer is taken
 REPEATS = 0.01
 """Part by which two intervals of one execution may differ and still be called the same."""
 MOST_WAITS = 20
@@ -80,6 +81,9 @@ class Prediction:
         Instructions of one scheduler in an iteration.
     product_cycles, delayed_cycles : float
         Cycles of the tensor core in an iteration, and those that warps add to them.
+    mechanisms : dict
+        Cycles that an iteration takes less without each mechanism of `MECHANISMS`, where that was
+        asked for; below zero where the groups then meet in a worse phase.
     waits : tuple of Waiting
         Waits of groups, the longest first.
     evidence : str
@@ -95,11 +99,14 @@ class Prediction:
     instructions: float
     product_cycles: float
     delayed_cycles: float
+    mechanisms: dict[str, float]
     waits: tuple[Waiting, ...]
     evidence: str
 
 
-def predicted(kernel: Kernel, costs: Costs | None = None) -> Prediction:
+def predicted(
+    kernel: Kernel, costs: Costs | None = None, *, mechanisms: bool = False
+) -> Prediction:
     """Predict the cycles of a further iteration of a compiled kernel.
 
     The kernel is executed with 8, 20 and 32 iterations; what twelve more take, twice, is
@@ -111,6 +118,8 @@ def predicted(kernel: Kernel, costs: Costs | None = None) -> Prediction:
         The listing, its branch targets, and the kernel file.
     costs : Costs, optional
         Costs of instructions, others than those of an H200.
+    mechanisms : bool
+        Whether to execute the kernel also with each mechanism switched off.
 
     Raises
     ------
@@ -121,14 +130,12 @@ def predicted(kernel: Kernel, costs: Costs | None = None) -> Prediction:
     steps = tuple(Step(one) for one in read_listing(kernel.listing))
     least, more, most = ITERATIONS
     ends = {
-        last: _execute(steps, launched(kernel, least, last=last), used) for last in (False, True)
+        last: Scheduler(steps, launched(kernel, least, last=last), used).run() for last in BLOCKS
     }
     last = ends[True].cycles >= ends[False].cycles
+    launches = [launched(kernel, n, last=last) for n in ITERATIONS]
     runs = [
-        [
-            _execute(steps, replace(launched(kernel, n, last=last), shift=shift), used)
-            for n in ITERATIONS
-        ]
+        [Scheduler(steps, replace(one, shift=shift), used).run() for one in launches]
         for shift in SHIFTS
     ]
     firsts = [(b.cycles - a.cycles) / (more - least) for a, b, _ in runs]
@@ -136,23 +143,26 @@ def predicted(kernel: Kernel, costs: Costs | None = None) -> Prediction:
     repeated = [_same(a, b) for a, b in zip(firsts, seconds, strict=True)]
     seen = [interval for interval, twice in zip(seconds, repeated, strict=True) if twice]
     first, end, iterations = runs[0][0], runs[0][-1], most - least
+
+    def without(mechanism: str) -> float:
+        idle = replace(used, **MECHANISMS[mechanism])
+        few, many = (Scheduler(steps, one, idle).run().cycles for one in launches[:2])
+        return firsts[0] - (many - few) / (more - least)
+
     return Prediction(
         interval_cycles=statistics.median(seen) if seen else None,
         lowest_cycles=min(*firsts, *seconds) if not all(repeated) else min(seconds),
         highest_cycles=max(*firsts, *seconds) if not all(repeated) else max(seconds),
         phases=tuple(seconds),
         repeated=tuple(repeated),
-        block=launched(kernel, most, last=last).block,
+        block=launches[0].block,
         instructions=(end.instructions - first.instructions) / iterations,
         product_cycles=(end.products - first.products) / iterations,
         delayed_cycles=(end.delayed - first.delayed) / iterations,
+        mechanisms={name: without(name) for name in MECHANISMS} if mechanisms else {},
         waits=_longest(kernel.source, steps, _between(first, end, iterations)),
         evidence=EVIDENCE[kernel.architecture],
     )
-
-
-def _execute(steps: tuple[Step, ...], launch: Launch, costs: Costs) -> Executed:
-    return Scheduler(steps, launch, costs).run()
 
 
 def _same(first: float, second: float) -> bool:

@@ -96,15 +96,21 @@ def emit(
 
 
 def _check(schedule: Schedule, file: str, *, as_json: bool) -> None:
-    from twill import compiled
-    from twill.compiled.show import compiled_data
+    from twill.compiled import Limits
+    from twill.studies.judged import judged_file, print_judged
 
-    machine = schedule.machine
-    with progress("compiling"):
-        found = compiled.check(file, compiled.architecture_of(machine), compiled.Limits.of(machine))
-    show = partial(compiled.print_compiled, found)
-    tell("compiled", partial(compiled_data, found), show, as_json=as_json)
-    if found.findings:
+    with progress("compiling") as report:
+        limits = Limits.of(schedule.machine)
+        found = judged_file(file, limits, mechanisms=True, report=report)
+    promise = schedule.promise
+    promised: float | None = schedule.initiation_interval
+    bound = None
+    if promise is not None:
+        promised = promise.interval_cycles
+        bound = None if promise.bound is None else promise.bound.cycles
+    data, show = partial(found.data, promised, bound), partial(print_judged, found, promised, bound)
+    tell("compiled", data, show, as_json=as_json)
+    if found.made.findings:
         raise typer.Exit(1)
 
 

@@ -12,9 +12,7 @@ from typer import Argument, Option
 
 from twill.base.console import progress, say
 from twill.base.errors import InputError, RefusedError
-from twill.base.files import STANDARD_OUTPUT, check_target, read_bytes, write_whole
-from twill.base.names import elided
-from twill.base.tables import Column, Table
+from twill.base.files import STANDARD_OUTPUT, check_target, write_whole
 from twill.cli.command import command, tell
 from twill.cli.options import Json, RunOptions, sizes
 
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from twill.sim.engine import Conditions
     from twill.sim.engine.record import Recording
     from twill.sim.execute import Run
-    from twill.sim.machine_code import Prediction
-
-SHOWN = 10  # waits of machine code
 
 
 @dataclass(frozen=True)
@@ -232,34 +227,11 @@ class Verdict:
 
 def _run_machine_code(file: str, *, as_json: bool) -> None:
     """Compile a kernel file and print the cycles that its machine code takes."""
-    from twill.compiled import compile_file
-    from twill.sim.machine_code import Kernel, predicted
+    from twill.studies.judged import judged_file, print_judged
 
-    text = read_bytes(file).decode()
-    architecture = 100 if "nvidia.blackwell" in text else 90
     with progress(f"compiling {file}") as report:
-        code = compile_file(file, architecture)
-        report("executing its machine code")
-        found = predicted(
-            Kernel(*(code.listing, code.targets, text, code.warps, code.shared, architecture))
-        )
-    tell("prediction", partial(asdict, found), partial(_print_prediction, found), as_json=as_json)
-
-
-def _print_prediction(found: Prediction) -> None:
-    cycles = found.interval_cycles
-    said = "no interval that repeats" if cycles is None else f"{cycles:g} cycles an iteration"
-    say(
-        f"{said} in the machine code of one scheduler, {found.lowest_cycles:g} to "
-        f"{found.highest_cycles:g} over starting phases; the tensor core has work for "
-        f"{found.product_cycles:g}\n{found.evidence}"
-    )
-    columns = [Column(n) for n in ("partition", "line", "waits for", "of line", "cycles")]
-    rows = [
-        [w.partition, w.line, elided(w.waits_for, 40), w.answered_at or "", f"{w.cycles:.0f}"]
-        for w in found.waits[:SHOWN]
-    ]
-    Table(columns, rows).print()
+        found = judged_file(file, mechanisms=True, report=report)
+    tell("compiled", found.data, partial(print_judged, found), as_json=as_json)
 
 
 @command

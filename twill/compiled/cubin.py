@@ -97,4 +97,5 @@ def compile_file(path: str | os.PathLike[str], architecture: int) -> Cubin:
         found = json.loads(read_bytes(result))
     if "error" in found:
         raise InputError(f"not compiled for sm_{architecture}a: {found['error']}", file=str(path))
+    found["targets"] = tuple(found["targets"])
     return Cubin(architecture=architecture, **found)

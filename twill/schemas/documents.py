@@ -14,9 +14,10 @@ from twill.artifacts.sweep import JournalRow, Sweep
 from twill.compiled.findings import Compiled
 from twill.compiled.operations import Calibration
 from twill.schemas.models import document, many, named, part
-from twill.sim.machine_code import Prediction, Waiting
+from twill.sim.machine_code import Prediction
 from twill.studies.audit import Finding
 from twill.studies.installation import Installed
+from twill.studies.judged import Evidence
 from twill.studies.kernels import Measured
 from twill.studies.reproduce.claims import Claim
 from twill.studies.sweep.answers import Answer
@@ -225,8 +226,16 @@ _OTHERS = (
     document("installation", "twill doctor", parts=many(Installed)),
     document("claims", "twill reproduce", claims=many(_CLAIM)),
     document("calibration", "twill calibrate", Calibration),
-    document("compiled", "twill emit --check", Compiled),
-    document("prediction", "python -m twill.sim run KERNEL.py", Prediction, waits=many(Waiting)),
+    document(
+        "compiled",
+        "twill emit --check",
+        Compiled,
+        prediction=Prediction | None,
+        unpredicted=str,
+        evidence=Evidence | None,
+        promised_cycles=float | None,
+        bound_cycles=float | None,
+    ),
     document(
         "emulation",
         "twill run-kernel --emulate",

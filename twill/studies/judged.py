@@ -1,0 +1,175 @@
+"""Kernels judged by the compiler: what it makes of them, and the cycles of their machine code."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import os
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any
+
+from twill.base.console import Report, say, silent
+from twill.base.errors import InputError
+from twill.base.files import read_bytes
+from twill.base.formats import cycles, plural
+from twill.compiled import Compiled, Limits, compile_file, judge, print_compiled
+from twill.sim.machine_code import Kernel, Prediction, predicted
+from twill.sim.machine_code.show import print_prediction
+
+BLACKWELL = "nvidia.blackwell"  # what only kernel files for Blackwell import from
+SPILLED = "spills or serialized products"
+PRODUCTS = "products alone"
+MIXED = "products and arithmetic"
+ARITHMETIC = "fma", "alu", "mufu", "shuffle"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Errors of the predictions of measured kernels of one kind.
+
+    Attributes
+    ----------
+    kind : str
+        `SPILLED`, `PRODUCTS` or `MIXED`.
+    kernels : int
+        Measured kernels of this kind.
+    median, worst : float
+        Errors, as parts of the measured interval.
+    device : str
+        The GPU on which they were measured.
+    """
+
+    kind: str
+    kernels: int
+    median: float
+    worst: float
+    device: str
+
+    def __str__(self) -> str:
+        return (
+            f"predictions of this kind of kernel ({self.kind}) are off by {self.median:.0%} in the "
+            f"median, {self.worst:.0%} at most: {plural(self.kernels, 'kernel')} on {self.device}"
+        )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A compiled kernel with the cycles of its machine code.
+
+    Attributes
+    ----------
+    made : Compiled
+        The compiled kernel, and what is to be mended of it.
+    prediction : Prediction or None
+        Cycles of an iteration of its machine code, if that was executed.
+    unpredicted : str
+        Why it was not executed; empty if it was.
+    evidence : Evidence or None
+        Errors of such predictions; None where none was measured.
+    """
+
+    made: Compiled
+    prediction: Prediction | None
+    unpredicted: str
+    evidence: Evidence | None
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the compiler made of the kernel what its file says."""
+        return not self.made.findings
+
+    @property
+    def cycles(self) -> float | None:
+        """Cycles of an iteration, the most over the starting phases; None if unknown."""
+        return None if self.prediction is None else self.prediction.highest_cycles
+
+    def data(self, promised: float | None = None, bound: float | None = None) -> dict[str, Any]:
+        """Return it as plain data, with the promise of its schedule and the bound of its loop."""
+        more = {k: v for k, v in asdict(self).items() if k != "made"}
+        return {**asdict(self.made), **more, "promised_cycles": promised, "bound_cycles": bound}
+
+
+def architecture_of(text: str) -> int:
+    """Return what a kernel file is for: 100 if it uses what only Blackwell has, else 90."""
+    return 100 if BLACKWELL in text else 90
+
+
+def judged_file(
+    path: str | os.PathLike[str],
+    limits: Limits | None = None,
+    *,
+    mechanisms: bool = False,
+    report: Report = silent,
+) -> Judged:
+    """Compile a kernel file, check what comes out, and execute its machine code.
+
+    Parameters
+    ----------
+    path : path
+        A kernel file, as `twill.compiled.compile_file` takes it; it is imported.
+    limits : Limits, optional
+        Memory of an SM; that of an H100 or a B200 without it.
+    mechanisms : bool
+        Whether to execute it also with each mechanism of the SM switched off.
+    report : callable, optional
+        Receives a message for each step.
+
+    Raises
+    ------
+    MissingLibraryError
+        If Triton is not installed.
+    InputError
+        If there is no such file, it does not compile, or its partitions cannot be read.
+    """
+    text = read_bytes(path).decode(errors="replace")
+    architecture = architecture_of(text)
+    code = compile_file(path, architecture)
+    made = judge(code, text, str(path), limits)
+    report("executing the machine code")
+    kernel = Kernel(code.listing, code.targets, text, code.warps, code.shared, architecture)
+    prediction, unpredicted = None, ""
+    try:
+        prediction = predicted(kernel, mechanisms=mechanisms)
+    except InputError as error:
+        unpredicted = str(error)
+    found = None if prediction is None or architecture != 90 else evidence().get(kind_of(made))
+    return Judged(made, prediction, unpredicted, found)
+
+
+def kind_of(made: Compiled) -> str:
+    """Return the kind of a compiled kernel, by which errors of predictions are told apart."""
+    if {"spills", "serialized"} & {finding.check for finding in made.findings}:
+        return SPILLED
+    used = [loop.instructions.get(pipe, 0) for loop in made.loops for pipe in ARITHMETIC]
+    return MIXED if any(used) else PRODUCTS
+
+
+@functools.cache
+def evidence() -> Mapping[str, Evidence]:
+    """Return the errors of predictions by kind, from ``traces/results/predictions.csv``."""
+    data = files("twill.traces") / "results" / "predictions.csv"
+    rows = list(csv.DictReader(data.read_text().splitlines())) if data.is_file() else []
+    found: dict[str, Evidence] = {}
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        those = [row for row in rows if row["kind"] == kind]
+        errors = [abs(float(row["predicted"]) / float(row["measured"]) - 1) for row in those]
+        median, worst = statistics.median(errors), max(errors)
+        found[kind] = Evidence(kind, len(those), median, worst, those[0]["machine"])
+    return found
+
+
+def print_judged(found: Judged, promised: float | None = None, bound: float | None = None) -> None:
+    """Print a judged kernel, with the promise of its schedule and the bound of its loop."""
+    print_compiled(found.made)
+    if found.prediction is None:
+        say(f"its machine code was not executed: {found.unpredicted}")
+        return
+    print_prediction(found.prediction)
+    if found.evidence is not None:
+        say(str(found.evidence))
+    if promised is not None:
+        least = "" if bound is None else f", and no program takes less than {cycles(bound)}"
+        say(f"the schedule promises {cycles(promised)} cycles{least}")
