@@ -1,6 +1,6 @@
-"""What of Triton a kernel file is compiled with: ``python -m twill.compiled.compiler FILE ...``.
+"""Compiling a kernel file with Triton: ``python -m twill.compiled.compiler FILE ...``.
 
-It is started with the file, an architecture and the name of a file for the result.
+Arguments are the kernel file, an architecture and the name of a file for the result.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _check_attributes(statement: Statement) -> None:
 
 
 def _check_operands(source: Source, statement: Statement) -> None:
-    """Refuse predicates, other barriers, and the values beside a mask that nothing writes."""
+    """Refuse predicates, and products with barriers of their own."""
     name = name_of(statement)
     predicate: SSAValue | None = None
     if name in PRODUCTS:
@@ -125,7 +125,7 @@ def is_true(source: Source, value: SSAValue) -> bool:
 
 
 def _check_effect(statement: Statement) -> None:
-    """Refuse what the kernel does before the loop beside computing values and filling buffers."""
+    """Refuse statements before the loop that neither compute values nor fill buffers."""
     name = name_of(statement)
     used = any(list(result.uses) for result in statement.results)
     filled = name in ("ttng.tmem_store", "llvm.intr.assume")

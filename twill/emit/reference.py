@@ -47,7 +47,7 @@ LONGEST = 60  # characters of an expression that is part of another
 
 
 class Operands:
-    """What statements read, as variables of the reference."""
+    """Operands of statements, as variables of the reference."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.torch = source, Torch(source)

@@ -38,7 +38,7 @@ class Operands(Protocol):
 
 
 def contents(element: str, shape: Sequence[int], layout: str) -> str:
-    """Return what a buffer holds, as its allocation says it."""
+    """Return a buffer's contents, as arguments of its allocation."""
     return f"gl.{dtype(element)}, {list(shape)}, {layout}"
 
 

@@ -64,7 +64,7 @@ class Assignment(Node):
 
     @property
     def changed(self) -> Sequence[str]:
-        """What is not only assigned to, but also read."""
+        """The variable that an augmented assignment also reads."""
         return () if self.sign == "=" else (self.target,)
 
 

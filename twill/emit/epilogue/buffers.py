@@ -49,7 +49,7 @@ class EpilogueBuffers:
         _check_room(self.memories, self._used(), self._bytes(self.parts))
 
     def _used(self) -> int:
-        """Return the bytes that are taken beside the tiles that are stored."""
+        """Return the bytes taken by everything except the tiles that are stored."""
         apart = [v for v in self.plan.moved if v not in self.staged]
         moved = sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart)
         exchanged = exchanged_bytes(self.plans.statements, self.source.type_of)
@@ -69,7 +69,7 @@ class EpilogueBuffers:
         return parts
 
     def _reuse(self) -> None:
-        """Store through buffers that were filled before the loop and that nobody reads any more."""
+        """Store through buffers that were filled before the loop and have no readers left."""
         free = [(root, name) for root, name in self.memories.before.fixed_roots()]
         for group, statement in self.plans.stores():
             key = self._key(group, statement)
@@ -96,7 +96,7 @@ class EpilogueBuffers:
         )
 
     def _is_unread(self, name: str) -> bool:
-        """Whether nobody reads an operation's results any more once the loops after it begin."""
+        """Whether an operation's results have no readers left once the loops after it begin."""
         group = next(iter(self.plan.effects))
         return self._is_over([name, *(d.consumer for d in self._reads(name))], group)
 

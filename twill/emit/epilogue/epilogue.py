@@ -1,4 +1,4 @@
-"""What follows the loop, for all partitions: its barriers and its code."""
+"""The epilogue of all partitions, which follows the loop: its barriers and its code."""
 
 from __future__ import annotations
 

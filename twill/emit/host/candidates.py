@@ -1,4 +1,4 @@
-"""What integers of a kernel may be: sizes from its own constants, tables by how they are read."""
+"""Candidate values of a kernel's integers: sizes from its constants, tables by their uses."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ MULTIPLIES = ("arith.muli", "arith.shli")
 
 
 class Candidates:
-    """What each integer, table and axis of the grid may be, the likeliest first."""
+    """Candidate values of each integer, table and axis of the grid, the likeliest first."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -148,12 +148,12 @@ class Candidates:
 
     @cached_property
     def slice(self) -> frozenset[Statement]:
-        """What the bounds of the loop are computed by, and what is around it."""
+        """Statements that compute the bounds of the loop, and the loops around it."""
         return self._computing([self.source.loop])
 
     @cached_property
     def places(self) -> frozenset[Statement]:
-        """What the places are computed by that the kernel writes, and what is around it."""
+        """Statements that compute the places which the kernel writes, and the loops around."""
         return self._computing([s for s in self.statements if name_of(s) in STORES])
 
     def _computing(self, statements: list[Statement]) -> frozenset[Statement]:

@@ -35,7 +35,7 @@ EXPECTED = {
     "tt.get_program_id": ("first", "later"),
     **dict.fromkeys(("arith.divsi", "arith.remsi"), ("whole", "rest")),  # "rest" by an argument
 }
-"""What shall happen in statements that are computed from arguments."""
+"""Outcomes that shall occur in statements which are computed from arguments."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Arguments:
 
     @property
     def tables(self) -> dict[str, Entries]:
-        """What tables hold."""
+        """The contents of tables."""
         return {n: v for n, v in self.values if isinstance(v, Entries)}
 
     @property
@@ -67,7 +67,7 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Found:
-    """What the programs of a grid do with arguments, for several numbers of iterations."""
+    """Behavior of a grid's programs for given arguments, at several numbers of iterations."""
 
     trips: tuple[int, ...] = ()  # for each number the most of a program
     apart: int = 0  # from those that are asked for
@@ -77,7 +77,7 @@ class Found:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """What sorts the best first."""
+        """The sort key that puts the best first."""
         return self.faults, self.apart, -len(self.outcomes), self.programs
 
 
@@ -104,7 +104,7 @@ class Choice:
 
     @cached_property
     def arguments(self) -> Arguments:
-        """The best that were found: what bounds the loop first, then the rest."""
+        """The best arguments found: those that bound the loop first, then the rest."""
         bounds, others = self.candidates.bounds, self.candidates.others
         first = Arguments()
         for name, values in (bounds | others).items():
@@ -125,7 +125,7 @@ class Choice:
 
     @cached_property
     def found(self) -> Found:
-        """What is known of them."""
+        """Behavior of the programs with these arguments."""
         return self._whole(self.arguments)
 
     def _better(
@@ -134,7 +134,7 @@ class Choice:
         values: dict[str, list[Value]],
         judge: Callable[[Arguments], Found],
     ) -> list[Arguments]:
-        """Return the best that one change after the other makes of some, the best first."""
+        """Return the best that successive single changes make of some, the best first."""
         for _, (name, candidates) in itertools.product(range(ROUNDS), values.items()):
             if judge == self._whole and not self._matters(name, judge(beam[0])):
                 continue

@@ -20,7 +20,7 @@ from twill.lower.iterations import Iteration
 
 
 class Kind(NamedTuple):
-    """What a buffer is; the layout as it is called in the emitted file."""
+    """Memory, shape and element type of a buffer; its layout as the emitted file names it."""
 
     memory: str
     shape: tuple[int, ...]
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 
     @property
     def contents(self) -> str:
-        """What it holds, as its allocation says it."""
+        """The buffer's contents, as arguments of its allocation."""
         return statements.contents(self.dtype, self.shape, self.layout)
 
 
@@ -40,7 +40,7 @@ def plain_layout(shape: tuple[int, ...]) -> str:
 
 
 def swizzle(columns: int, bits: int) -> tuple[int, int]:
-    """Return how many numbers of a row stay together, and after how many rows that begins anew.
+    """Return how many numbers of a row stay together, and after how many rows the pattern repeats.
 
     Half a warp has eight numbers of each of four rows of a product's tile. If they stay together
     no two rows are in one bank, given four such parts of a row.

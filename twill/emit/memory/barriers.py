@@ -75,9 +75,9 @@ class Barriers:
         return operation.kind.startswith("mma") and not self.slots.in_registers(name)
 
     def _is_read_at_home(self, load: str) -> bool:
-        """Whether a group reads what it copies to shared memory, or nobody does.
+        """Whether a group reads the tile that it copies to shared memory, or no group does.
 
-        If others do, it waits for a copy only before it changes the registers that say where to,
+        If only others do, it waits for a copy only before it changes the registers of the address,
         and those have been read when the copy is issued.
         """
         groups = self.schedule.assignment

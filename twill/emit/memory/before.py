@@ -1,4 +1,4 @@
-"""What is there before the loop: values that every partition computes, and filled buffers."""
+"""Values from before the loop: those that every partition computes, and filled buffers."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ CHUNK = 32  # columns of tensor memory that pass through registers at a time
 def through_registers(
     values: Values, operation: Operation, source: str, to: str, dimension: str = ""
 ) -> list[Node]:
-    """Change a tile on its way, a few columns at a time, so that registers hold no more."""
+    """Transform a tile between buffers, by `CHUNK` columns where possible, to save registers."""
     tile, slots = operation.result, values.slots
     assert tile is not None
     own = slots.statements(operation.name)

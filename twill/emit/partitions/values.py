@@ -1,4 +1,4 @@
-"""What the instructions of a group read: registers of an iteration, numbers, buffers."""
+"""Values that a group's instructions read: registers of an iteration, numbers, buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PART = "part"  # the variable of some columns of a tile
 
 @dataclass
 class Where:
-    """What is being emitted: an operation of a round, for an iteration."""
+    """The position being emitted: an operation of a round, for an iteration."""
 
     iteration: Iteration
     round: Iteration
@@ -117,7 +117,7 @@ class Values:
         return self.expression(statement, at)
 
     def _from_outside(self, value: SSAValue) -> Text:
-        """Return a value from before the loop; a column beside a chunk in the layout of that."""
+        """Return a value from before the loop; a column takes the layout of the current chunk."""
         owner = self.source.statement(value)
         while owner is not None and name_of(owner) == "tt.broadcast":
             owner = self.source.statement(owner.operands[0])
