@@ -75,7 +75,7 @@ class _Fences:
         return program.model_copy(update={"body": (*body, *_fences(pending))})
 
     def _tells(self, instruction: Instruction, pending: set[Subject]) -> bool:
-        """Whether somebody may know by it what the group did, a unit that it concerns or others."""
+        """Whether an instruction signals other groups, or starts a unit's conflicting access."""
         if isinstance(instruction, Wait):
             return instruction.barrier in self.named
         concerned = {name for subject in pending for name in self.conflicts[subject]}

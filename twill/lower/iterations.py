@@ -10,7 +10,7 @@ from typing import Literal
 class Iteration:
     """A number of an iteration: a constant, or relative to the counter i or the trip count n.
 
-    It is `early` if it may be negative: there is no such iteration, and nothing to wait for.
+    An `early` number may be negative: there is no such iteration, and nothing to wait for.
     """
 
     base: Literal["", "i", "n"]

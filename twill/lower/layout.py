@@ -113,8 +113,8 @@ def _stored(
 def takeovers(pipeline: Pipeline, rings: Mapping[Tenant, Ring]) -> tuple[Takeover, ...]:
     """Return every pair that shares an address.
 
-    What is updated in place need not be waited for: dependences order the update. Only the first of
-    a chain of updates waits, for all that held its place an instance of the chain before.
+    An update in place needs no wait: dependences order it. Only the first of a chain of updates
+    waits, for all values that held its address an instance of the chain before.
     """
     chained = {
         v: (chain, offset)

@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Round:
-    """What is executed in a round."""
+    """The steps of a round, in order, and its number."""
 
     number: Iteration
     steps: tuple[Step, ...]
@@ -174,13 +174,13 @@ def _joined(first: Step, second: Step) -> Step | None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the instances of a value lie, for one who reads or writes them.
+    """Where the instances of a value lie, for its readers and writers.
 
     Attributes
     ----------
     slots : int or None
-        Instances that fit; None for a value that occupies nothing, of which every one is told
-        apart.
+        Instances that fit; None for a value that occupies no memory, whose instances are all
+        distinct.
     carried : int
         Iterations before the first from which the loop reads it.
     rotating : bool

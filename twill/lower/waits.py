@@ -106,7 +106,7 @@ def overwrites(layout: Layout) -> Iterator[Need]:
 
 
 def keeping_step(layout: Layout) -> Iterator[Need]:
-    """Yield waits that keep a barrier from being two phases ahead of who waits at it."""
+    """Yield waits that keep a barrier from being two phases ahead of the group that waits at it."""
     pipeline = layout.pipeline
     for v, edges in told(pipeline).items():
         slots = told_slots(pipeline, v)
@@ -115,7 +115,7 @@ def keeping_step(layout: Layout) -> Iterator[Need]:
 
 
 def told_slots(pipeline: Pipeline, v: int) -> int:
-    """Return the slots of the barriers at which v tells others of more than a slot's value."""
+    """Return the slots of the barriers by which v signals edges that no slot holds back."""
     hop = pipeline.problem.hop
     ends = [heard_at(pipeline, edge) + hop for edge in told(pipeline).get(v, ())]
     return max(1, -(-(max(ends, default=0) - pipeline.start[v]) // pipeline.interval))
@@ -197,7 +197,7 @@ def freeing(layout: Layout, groups: Iterable[str]) -> Iterator[Need]:
 
 
 def _begins(pipeline: Pipeline, group: str) -> list[Step]:
-    """Return where something begins to take registers of a group."""
+    """Return the steps at which an operation or a copy begins to take registers of a group."""
     operations = [(v, pipeline.problem.operations[v]) for v in pipeline.members(group)]
     taking = [issuing(pipeline, v) for v, o in operations if o.registers or o.working_set]
     copies = [edge for edge in pipeline.copies if pipeline.place[edge.consumer] == group]
@@ -205,7 +205,7 @@ def _begins(pipeline: Pipeline, group: str) -> list[Step]:
 
 
 def _holds_registers(pipeline: Pipeline, v: int) -> int | None:
-    """Return for how long an asynchronous operation holds registers that nobody else reads."""
+    """Return how long an asynchronous operation holds registers that have no other reader."""
     operation = pipeline.problem.operations[v]
     held = [
         edge.copy_hold if pipeline.crosses(edge) else edge.hold
