@@ -183,7 +183,7 @@ class Written:
 
     @cached_property
     def barriers(self) -> dict[str, Barrier]:
-        """Barriers that bodies name: as the file has them, else one slot and all arriving groups."""
+        """Barriers that bodies name: as in the file, else with one slot and all arriving groups."""
         arriving: dict[str, set[str]] = defaultdict(set)
         for group, _, own in self.by_hand():
             if isinstance(own, Arrive | Wait):

@@ -1,4 +1,4 @@
-"""What the simulated SM says of a program: how long an iteration takes, and what is wrong."""
+"""Judging a program on the simulated SM: how long an iteration takes, and what is wrong."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Judge:
     def energy(self, schedule: Schedule, limit: float = math.inf) -> float | None:
         """Return the cycles of one iteration once they repeat, None if more than a limit.
 
-        Estimated first: most programs are clearly slower, and one context tells.
+        An estimate comes first: most programs are clearly slower, as one context shows.
 
         Raises
         ------
@@ -89,10 +89,10 @@ class Judge:
         return _executed(StreamingMultiprocessor(schedule, conditions), limit)
 
     def given(self, schedule: Schedule, iterations: int) -> tuple[Schedule, float | None, str]:
-        """Return anybody's schedule as it is an answer, and its interval; None, and why, if none.
+        """Return a given schedule as an answer, and its interval; None, and why, if it is none.
 
-        One whose static times break a rule is an answer without these. What breaks a rule of
-        programs, or fails to run, is only where a search begins.
+        If its static times break a rule, the answer has none. A schedule that breaks a rule of
+        programs, or fails to run, only serves as a beginning of the search.
 
         Raises
         ------

@@ -1,9 +1,9 @@
-"""Who may issue what: operations that hand on large register tiles play one role, on one group.
+"""Roles of operations: those that hand on large register tiles play one role, on one group.
 
 FlashAttention-4 has a softmax of each tile, a correction and the products on groups of their own.
-Such roles follow from what it would cost to part operations: a tile that another group reads is
-staged in SMEM. A beam search finds ways to share groups among roles, role by role. It keeps the
-ways in which the busiest group has least to issue and to move, of each number of groups as many.
+Such roles follow from the cost of separating operations: a tile that another group reads is
+staged in SMEM. A beam search assigns groups to roles, role by role. For each number of groups, the
+beam keeps equally many ways: those whose busiest group has the least to issue and to move.
 """
 
 from __future__ import annotations

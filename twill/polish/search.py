@@ -28,18 +28,18 @@ from twill.polish.tuning import TUNING
 
 @dataclass(frozen=True)
 class Point:
-    """A program.
+    """A program that the search has reached.
 
     Attributes
     ----------
     cycles : float
-        About what an iteration takes.
+        Estimated cycles of an iteration.
     lack, weight : float
         Part of the register file that it lacks, and how many times that part counts.
     interval, cost : float
-        What it takes and what it costs by the judge, in cycles, if it was confirmed.
+        Interval and cost by the judge, in cycles, if it was confirmed.
     origin : str
-        What it was found from.
+        The beginning that it was found from.
     """
 
     candidate: Candidate
@@ -52,7 +52,7 @@ class Point:
 
     @property
     def energy(self) -> float:
-        """What programs near to each other are compared by, in cycles."""
+        """The figure by which neighbouring programs are compared, in cycles."""
         return self.cycles * (1 + self.weight * self.lack)
 
 
@@ -75,7 +75,7 @@ class Chain:
 
     @property
     def worth(self) -> tuple[float, int]:
-        """What the chain is compared by."""
+        """The sort key of chains."""
         return self.here.energy, self.number
 
 
@@ -278,9 +278,9 @@ def _walked(
     pool: Executor | None,
     confirmed: Callable[[Point], None],
 ) -> list[Chain]:
-    """Return chains after a round: whoever is free takes the next part of one.
+    """Return chains after a round: any free process takes the next part of one.
 
-    `confirmed`: told of the best of a chain as soon as it has ended.
+    `confirmed`: called with the best of a chain as soon as the chain has ended.
     """
     if pool is None:
         for walk in walks:
@@ -342,17 +342,17 @@ def anneal(
 ) -> list[Point]:
     """Search from several programs, and report the best of each chain after each round.
 
-    Reported too is how many programs were simulated. It ends where `report` says that nothing can
-    be better. Returns where chains are, the best first, for another search to go on from; nothing
-    if it ended.
+    The report includes how many programs were simulated. The search ends where `report` says that
+    nothing can be better. Returns where chains are, the best first, for another search to go on
+    from; nothing if the search was ended by `report`.
 
-    After each round half as many chains go on, at least two, so that each gets more of the next
-    (successive halving).
+    After each round half as many chains go on, at least two, so that each gets more simulations in
+    the next (successive halving).
 
     `points`: where chains may begin, the best first.
     `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
-    `confirmed`: told of what is confirmed, in whatever order that is.
+    `confirmed`: called with each confirmed program, in any order.
     """
     chains = [
         Chain(n, point)

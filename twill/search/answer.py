@@ -283,7 +283,7 @@ def write_report(
 ) -> str:
     """Write what reproduces a defect to a new file among the system's temporary ones.
 
-    `question`: the arguments that it answers beside loop and machine, as plain data.
+    `question`: the arguments that it answers, other than loop and machine, as plain data.
     """
     answer = json.loads(schedule.to_json())
     report = {

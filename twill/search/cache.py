@@ -84,9 +84,9 @@ def doubt(request: Request, schedule: Schedule) -> str:
 class Cache:
     """Schedules by key, a file each; the least recently used ones go first.
 
-    Processes may share a folder: a file is replaced as a whole. One that was changed, or that does
-    not answer the question, is as good as none, with a warning on stderr. What cannot be written
-    is not kept.
+    Processes may share a folder: a file is replaced as a whole. A file that was changed, or that
+    does not answer the question, is ignored with a warning on stderr. A schedule that cannot be
+    written is not kept.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a search knows: the best schedule, what is refuted, and what is written down as proved."""
+"""Knowledge of a search: the best schedule, refuted intervals, and proofs that are recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reached:
 class Known:
     """The best schedule so far and the bound below it, for when the search ends early.
 
-    `report`: told what is being tried, after the interval or between which two the least one is.
+    `report`: called with the current attempt, after the least interval or the two that enclose it.
     """
 
     def __init__(self, problem: Problem, report: Report = silent) -> None:
@@ -45,7 +45,7 @@ class Known:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known of the least interval."""
+        """Knowledge of the least interval, by attribute."""
         told = ("low", "solver", "families", "best")
         return {name: getattr(self, name) for name in told}
 

@@ -159,7 +159,7 @@ class _Search:
         return self._found(*(self._known.best or self._as_written(last)), deadline)
 
     def _tell_better(self, deadline: Deadline) -> None:
-        """Tell of the best schedule if it was not told of, for half of the time at most."""
+        """Report the best schedule if it is new; reports take at most half of the time."""
         best, better = self._known.best, self._options.better
         if better is None or best is None or best is self._told or not self._quiet.late:
             return
@@ -210,7 +210,7 @@ class _Search:
         return self._known.best
 
     def _share(self) -> None:
-        """Tell other searches what is known of the interval, if they are not told."""
+        """Share what is known of the interval with other searches, unless an entry exists."""
         situation, known = self._situation, self._options.known
         if known is not None and not known:
             known |= {"bounds": (situation.lower, situation.first), **self._questions.answers}
@@ -309,7 +309,7 @@ class Levels:
         return self._questions.settle(interval, self._limits, self._best)
 
     def _fewest_stages(self, assignment: Assignment) -> Reached:
-        """Look for fewer stages, first with as few groups as the next level asks for."""
+        """Look for fewer stages, first with no more groups than are enough for most loops."""
         stages = -(-assignment.length(self._problem) // self._interval)
         proved, solver, few = True, "", self._situation.few
         for count in range(least_stages(self._problem, self._interval), stages):

@@ -1,4 +1,4 @@
-"""What is asked about the interval, in which order, with how much effort: `STRATEGIES`.
+"""Strategies: the questions about the interval, their order and their effort: `STRATEGIES`.
 
 Each strategy is asked until nothing is left below the best schedule, one after the other. Effort is
 work of the prover (`twill.search.questions.Query`); a finder alone works to its end.
@@ -20,7 +20,7 @@ from twill.search.questions import Kind, Outcome, Query, Questions
 
 
 class Situation:
-    """What strategies look at."""
+    """The state of a search that strategies read."""
 
     def __init__(
         self, problem: Problem, questions: Questions, lower: Bounds, most_stages: int | None
@@ -122,7 +122,7 @@ class Strategy:
 
 
 def at_the_bound(s: Situation) -> Asked:
-    """Ask for few stages and groups where bounds would be the proof."""
+    """Ask for the fewest stages and likely groups where bounds would be the proof."""
     fewest = min(least_stages(s.problem, s.first), s.most_stages(s.first))
     yield s.query(s.first, stages=fewest, groups=s.few, effort=TUNING.interval.fewest)
     effort, stages = TUNING.interval.one_more, s.stages(s.first)
@@ -180,7 +180,7 @@ def range_below(s: Situation) -> Asked:
 
 
 def few_groups_below(s: Situation) -> Asked:
-    """Look for few stages and groups by halves, and decide the interval below what is found."""
+    """Bisect intervals with limited stages and groups; then decide the one below the best."""
     low = s.known.low
     while low < s.best:
         middle = (low + s.best) // 2
