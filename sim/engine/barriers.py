@@ -242,7 +242,7 @@ def _arrivals(program: Program, barrier: str, *, named: bool) -> int:
 
 
 def _came(schedule: Schedule, barriers: Barriers, barrier: str, iteration: int) -> str:
-    """Say what a phase has, and to what nobody will add: arrivals, and bytes if it counts them."""
+    """Describe a phase that will not complete: its arrivals, and its bytes if it counts them."""
     arrived, _, missing = barriers.under_way(barrier, iteration)
     said = []
     if arrived or missing:
@@ -257,7 +257,7 @@ def _came(schedule: Schedule, barriers: Barriers, barrier: str, iteration: int) 
 
 
 def shortest_cycle(behind: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return groups that wait for each other in a circle, as few as possible, or nothing."""
+    """Return the smallest cycle of groups that wait for each other, or nothing."""
     found = [cycle for root in behind if (cycle := _cycle_through(root, behind))]
     return min(found, key=len, default=[])
 

@@ -194,7 +194,7 @@ def parse_latencies(
 
 @dataclass(frozen=True)
 class LatencyFile:
-    """What a latency file says.
+    """The contents of a latency file.
 
     A file is CSV with comments that begin with ``#``, one of which begins ``# source:``. Columns
     are ``cycles`` (recorded latencies), or ``quantile,cycles``; either may have ``bytes`` before

@@ -20,9 +20,9 @@ SHARED = -1  # the warp of what all warps share
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What one warp reads of one operand, see `twill.sim.engine.work.Read`, and where.
+    """The part of an operand that a warp reads, see `twill.sim.engine.work.Read`, and its place.
 
-    It is its `own` if every warp holds its own part.
+    The part is the warp's `own` if every warp holds its own part.
     """
 
     value: str
@@ -34,7 +34,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """What one warp reads and writes for an operation."""
+    """Reads and writes of one warp for an operation."""
 
     operands: tuple[Operand, ...]
     watched: tuple[Operand, ...]  # operands that the scoreboard holds it back for

@@ -63,7 +63,7 @@ class Stretch:
 
 @dataclass(eq=False, slots=True)
 class Warp:
-    """One warp of a group."""
+    """A warp of a group."""
 
     clock: Clock
     group: Group

@@ -122,7 +122,7 @@ class Strategy:
 
 
 def at_the_bound(s: Situation) -> Asked:
-    """Ask for the fewest stages and likely groups where bounds would be the proof."""
+    """Ask with limited stages and groups where bounds would be the proof."""
     fewest = min(least_stages(s.problem, s.first), s.most_stages(s.first))
     yield s.query(s.first, stages=fewest, groups=s.few, effort=TUNING.interval.fewest)
     effort, stages = TUNING.interval.one_more, s.stages(s.first)
