@@ -2,9 +2,9 @@
 
 Everything in an execution begins when the last thing that it waits for is over. Going back from the
 end of an iteration along these binding events gives one unbroken chain. In a steady state the chain
-closes upon itself: some event was bound, so many iterations before, by the same kind of event. Its
-cycles over its iterations are the interval: it is the cycle of greatest ratio among all through
-recorded events, the critical cycle of a max-plus system (Baccelli, Cohen, Olsder and Quadrat,
+closes upon itself: some event was bound, several iterations before, by the same kind of event. The
+chain's cycles divided by its iterations are the interval. No other cycle of recorded events has a
+greater ratio: it is the critical cycle of a max-plus system (Baccelli, Cohen, Olsder and Quadrat,
 Synchronization and Linearity, chapter 3).
 """
 
@@ -26,16 +26,16 @@ MOST_IDLE = 1000  # links without a cycle one after the other: more are a circle
 
 @dataclass(frozen=True)
 class Step:
-    """One link of the chain: cycles that passed because of one thing.
+    """A link of the chain: cycles that passed for a single reason.
 
     Attributes
     ----------
     kind : str
-        ``unit`` (an asynchronous unit works), ``issue`` (a warp issues), ``scoreboard`` (a warp
-        waits for an operand in its registers), ``latency`` (from the end of an operation's work
-        until others can read its result), ``signal`` (from an arrive until a waiter goes on),
-        ``synchronisation`` (a wait or an arrive itself), ``pipe`` and ``issue slot`` (taken by
-        another warp) or ``queue`` (of a unit, full).
+        ``unit``: an asynchronous unit works. ``issue``: a warp issues. ``scoreboard``: a warp waits
+        for an operand in its registers. ``latency``: from the end of an operation's work until
+        others can read its result. ``signal``: from an arrive until a waiter goes on.
+        ``synchronisation``: a wait or an arrive itself. ``pipe`` and ``issue slot``: taken by
+        another warp. ``queue``: a unit's queue is full.
     place : str
         The group or the unit.
     subject : str

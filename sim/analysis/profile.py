@@ -108,9 +108,9 @@ class Profile(Part):
         Share of the issue slots of each context that take an instruction; none where the machine
         has no limit.
     groups : tuple of Spent
-        What the first warp of every group spends its cycles on; each group's shares add up to 1.
+        Cycles of the first warp of every group, by cause; each group's shares add up to 1.
     critical : Critical, optional
-        What sets the pace; absent where the recording is too short.
+        The chain that sets the pace; absent where the recording is too short.
     """
 
     first: int

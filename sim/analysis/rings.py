@@ -29,9 +29,9 @@ class Changed:
     schedule : Schedule
         The result.
     needs : str
-        What it takes that may be missing; empty if nothing.
+        Resources that it takes and that may be missing; empty if none.
     fits : bool
-        Whether the machine has it.
+        Whether the machine has them.
     without : tuple of str
         Mechanisms of the machine that are switched off for it.
     """
@@ -87,7 +87,7 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
     """Give the ring of every streaming load so many slots, more or fewer than it has.
 
     A ring whose slots share addresses with other values gets addresses of its own, behind all
-    others: it may need more room than a schedule that was solved for that depth.
+    others. It may thus need more room than in a schedule that was solved for that depth.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What a run of a few iterations shows about a program: races, occupancy, and its numbers.
+"""Checks of a program by a short run: races, occupancy, and its numbers.
 
-A program repeats itself, so that a few iterations more than its slots, stages and distances show
+A program repeats itself, so that a run somewhat longer than its slots, stages and distances shows
 every race that it has.
 """
 
@@ -30,7 +30,7 @@ MOST_ITERATIONS = 1000
 
 
 class Checks(Part):
-    """What a few iterations of a program show; races and wrong reads end the run instead.
+    """Results of a short run of a program; races and wrong reads end the run instead.
 
     Attributes
     ----------

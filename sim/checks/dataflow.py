@@ -1,9 +1,9 @@
 """Which numbers go into which, as expressions that are shared wherever they are equal.
 
-An expression is a number into a table: a tile from outside, an operation on other expressions, or
-a tile put together from several because it was written by halves or by warps that disagree. Equal
-expressions compute equal tiles, so that two executions agree if their expressions do, and NumPy is
-asked only about what is left.
+An expression is a number into a table. It stands for a tile from outside, an operation on other
+expressions, or a tile put together from several, as written by halves or by warps that disagree.
+Equal expressions compute equal tiles: two executions agree if their expressions do. NumPy is needed
+only for the rest.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Source:
 class Dataflow:
     """The operations of a loop as functions of their sources.
 
-    `stand_ins`: whether each operation but loads computes some function of all that it reads, which
-    tells one operand from another but means nothing.
+    `stand_ins`: whether each operation but loads computes an arbitrary function of all its
+    operands, which distinguishes them but means nothing.
 
     Raises
     ------
@@ -215,9 +215,9 @@ class Expressions:
     def number(self, *expression: object) -> int:
         """Return the number of an expression.
 
-        `*expression`: ``load``, ``first``, ``invariant``, ``constant`` or ``factor`` with what it
-        is of; ``made`` with the operation and its operands' numbers; ``mixed`` with two numbers;
-        ``warps`` with one for each of several warps.
+        `*expression`: ``load``, ``first``, ``invariant``, ``constant`` or ``factor`` with its
+        subject. Or ``made`` with the operation and its operands' numbers, ``mixed`` with two
+        numbers, ``warps`` with a number for each of several warps.
         """
         found = self._numbers.get(expression)
         if found is None:
@@ -283,7 +283,7 @@ class Expressions:
     # -- numbers ------------------------------------------------------------------------------
 
     def evaluate(self, wanted: Iterable[int], inputs: Inputs) -> dict[int, Array]:
-        """Return the tiles of some expressions; each is kept while somebody needs it."""
+        """Return the tiles of some expressions; each tile is kept until its last use."""
         wanted = set(wanted)
         needed = self._needed(wanted)
         uses = Counter(n for number in needed for n in self._operands(number))

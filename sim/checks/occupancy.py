@@ -47,7 +47,7 @@ class _Life:
 
     @property
     def end(self) -> float:
-        """When its place holds something else, or nobody needs it any more."""
+        """The cycle of its last access, or of its overwriting if that comes first."""
         return min(self.last_access, self.overwritten)
 
 

@@ -1,10 +1,10 @@
-"""What operations compute, on NumPy tiles, and packaged kernels whose results have a formula.
+"""Operations on NumPy tiles, and packaged kernels whose results have a formula.
 
 Elements are rounded to their type after every operation; products take their factors in that type
 and accumulate in float32, as tensor cores do.
 
-Attention is softmax(Q K^T / sqrt(D)) V over the keys that the loop streams; its gradients are
-those of sum(O * dO), over the queries that the loop streams; a matrix product is a sum over tiles.
+Attention is softmax(Q K^T / sqrt(D)) V over the keys that the loop streams. Its gradients are
+those of sum(O * dO), over the queries that the loop streams. A matrix product is a sum over tiles.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ Named = dict[str, Array]
 
 
 class Inputs:
-    """What a loop takes from outside, each an array that fits the tile.
+    """Inputs of a loop from outside, each an array that fits the tile.
 
     Random tiles, and first values that change nothing: zero, or the least of a maximum.
     """
