@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 
 class Run(Artifact):
-    """What a simulated run achieved.
+    """The result of a simulated run.
 
     Attributes
     ----------
     schedule, machine : str
-        What ran where.
+        The schedule that ran, and its machine.
     iterations, seed : int
         Trip count, and seed of the variable latencies.
     latency : str
         Sources of the variable latencies; ``nominal`` for those in the machine file.
     warp_scheduler : str
-        Which of several ready warps a context takes.
+        Choice of a context among several ready warps.
     without : tuple of str
         Mechanisms that were switched off.
     interference : bool
@@ -61,8 +61,8 @@ class Run(Artifact):
     static_interval_cycles : float, optional
         The initiation interval that the schedule promises.
     measured_interval_cycles : float, optional
-        The interval between iterations in the steady state; absent where there are too few
-        iterations to see one.
+        The interval between iterations in the steady state; absent where the run is too short to
+        reach one.
     iterations_per_cycle : float, optional
         Its inverse.
     period : int, optional
@@ -76,7 +76,7 @@ class Run(Artifact):
     flop_per_iteration : int
         Floating-point operations of the matrix products of one iteration on one SM.
     tflops : float, optional
-        Of all SMs of the chip, in the steady state; absent where there is no product.
+        Rate of all SMs of the chip, in the steady state; absent where there is no product.
     tolerance : float
         Relative excess that still counts as achieved.
     achieved : bool, optional
@@ -96,7 +96,7 @@ class Run(Artifact):
     kernel : Kernel, optional
         Estimates of the whole kernel for some problems, if they were asked for.
     checks : Checks, optional
-        Races, occupancy and numbers over a few iterations, if they were asked for.
+        Races, occupancy and numbers of a short run, if they were asked for.
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
@@ -291,7 +291,7 @@ def simulate(
 
 
 def steady_state_of(sm: StreamingMultiprocessor) -> SteadyState | None:
-    """Return the steady state of an execution that is over, None if it has too few iterations."""
+    """Return the steady state of an execution that is over, None if it was too short."""
     schedule = sm.schedule
     return steady_state(
         sm.finished_at,

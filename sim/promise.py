@@ -15,7 +15,7 @@ MOST_ITERATIONS = 1000  # of a run, however many are promised; what repeats itse
 
 @dataclass(frozen=True)
 class Kept:
-    """One interval that is promised, beside what a run took.
+    """A promised interval, compared with the interval of a run.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Problems that a kernel around a loop solves: output tiles, and the iterations of each.
 
-The loop determines an output tile: the rows and columns of its accumulators. It also determines
-how much of the other sequence, or of a product's depth, an iteration takes.
+The loop determines an output tile: the rows and columns of its accumulators. An iteration's share
+of the other sequence, or of a product's depth, follows from the loop too.
 """
 
 from __future__ import annotations

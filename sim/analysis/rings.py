@@ -87,7 +87,7 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
     """Give the ring of every streaming load so many slots, more or fewer than it has.
 
     A ring whose slots share addresses with other values gets addresses of its own, behind all
-    others. It may thus need more room than in a schedule that was solved for that depth.
+    others. The schedule may then need more room than if it had been solved for that depth.
 
     Raises
     ------

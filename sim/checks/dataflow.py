@@ -1,9 +1,9 @@
 """Which numbers go into which, as expressions that are shared wherever they are equal.
 
-An expression is a number into a table. It stands for a tile from outside, an operation on other
-expressions, or a tile put together from several, as written by halves or by warps that disagree.
-Equal expressions compute equal tiles: two executions agree if their expressions do. NumPy is needed
-only for the rest.
+An expression is a number into a table: a tile from outside, an operation on other expressions, or a
+mixture of several tiles. (Mixtures are tiles written by halves, or by warps that disagree.) Equal
+expressions compute equal tiles: two executions agree if their expressions do. NumPy is needed only
+for the rest.
 """
 
 from __future__ import annotations

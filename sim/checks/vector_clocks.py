@@ -5,8 +5,8 @@ of a chain are program order, issues, awaited completions, and arrives and waits
 clocks are as in Flanagan and Freund, FastTrack, PLDI 2009. Every warp is an agent, and so is every
 instance of an asynchronous operation, from its issue to its completion.
 
-Where units reach shared memory through a proxy of their own, a clock has three parts: accesses that
-are over, those that the agent sees, and those behind a proxy fence. TMA's completion passes on the
+If units reach shared memory through proxies of their own, a clock has three parts: events that are
+over, those that the agent sees, and those behind a proxy fence. TMA's completion passes on the
 first part, and of the others only its own writes.
 """
 

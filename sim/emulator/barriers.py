@@ -10,7 +10,7 @@ from twill.sim.emulator.machine import machine
 
 
 class Barrier:
-    """One mbarrier in shared memory."""
+    """An mbarrier in shared memory."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -22,7 +22,7 @@ class Barrier:
 
     @property
     def state(self) -> str:
-        """What its current phase lacks."""
+        """The arrivals and bytes that its current phase lacks, as text."""
         lacks = f"phase {self.phase}, {self.left} of {self.count} arrivals left"
         return f"{lacks}, {self.bytes} bytes to come" if self.bytes else lacks
 

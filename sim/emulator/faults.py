@@ -35,9 +35,9 @@ class FaultError(TwillError):
         ``race``, ``fence``, ``uninitialised``, ``barrier``, ``in flight``, ``deadlock``,
         ``bounds``, ``shape`` or ``unwritten``.
     text : str
-        What is wrong; it names the memory or barrier.
+        The fault in words, with the name of the memory or barrier.
     place : Place, optional
-        Where; a deadlock has none, and its text names every line.
+        Where it occurred; a deadlock has no place, and its text names every line.
     """
 
     exit_status = 1

@@ -95,7 +95,7 @@ REGISTERS: tuple[type[Layout], ...] = (
 
 
 def known(layout: object) -> Layout | None:
-    """Return a layout of registers, None where the compiler or nobody has chosen one."""
+    """Return a layout of registers, None where the kernel has not chosen one."""
     return layout if isinstance(layout, REGISTERS) else None
 
 

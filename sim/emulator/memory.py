@@ -1,8 +1,8 @@
 """Shared and tensor memory: allocations in bytes, views of them, and the cells that views cover.
 
-Shared memory is a row of bytes. Tensor memory has a row for each row of a tile and columns of 32
-bits, so that views of other types over the same columns share them as they do on the device. Bytes
-that nothing has written are all ones, which are NaN as floating point.
+Shared memory is a row of bytes. Tensor memory has a row for each row of a tile, and columns of 32
+bits: views of other types over the same columns share them, as on the device. Bytes that were never
+written are all ones, which are NaN as floating point.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Memory:
 
     @property
     def type(self) -> SimpleNamespace:
-        """What Gluon says of the descriptor's type."""
+        """The descriptor's type, with Gluon's attributes."""
         return SimpleNamespace(shape=self.shape, layout=self.layout, element_ty=self.dtype)
 
     @property
@@ -238,7 +238,7 @@ def stretch(dtype: DType, layout: object, kind: str) -> int:
 
 
 def columns(lies: Numbers, dtype: DType, shape: list[int], width: int) -> Numbers:
-    """Return the elements of rows of bytes, `width` bytes apart, as tiles beside each other."""
+    """Return the elements of rows of bytes, `width` bytes apart, as tiles next to each other."""
     step = width // dtype.itemsize
     elements = lies.view(dtype.stored)[:, ::step]
     if len(shape) == ROWS_AND_COLUMNS:

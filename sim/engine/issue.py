@@ -35,10 +35,10 @@ NOBODY = Queue(Context({}, limited=False))
 class IssueStage:
     """Issues the instructions of all warps.
 
-    Contexts are simulated independently up to the next event that another context can observe: a
-    command, an instruction on a shared pipe, or a warp that goes on with its program. Such events
-    happen in the order of time. All other instructions are issued context by context: a context
-    runs ahead of the last event that others observe, or stays behind until its own next one.
+    Contexts are simulated independently up to the next event that another context can observe. Such
+    events are commands, instructions on a shared pipe, and warps that go on with their programs;
+    they happen in the order of time. All other instructions are issued context by context: a
+    context runs ahead of the last observable event, or stays behind until its own next one.
 
     Cycles are rounded down by `math.floor`: `// 1.0` divides, which compiled takes several times as
     long.

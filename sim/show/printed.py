@@ -34,9 +34,9 @@ OF_REGISTERS = "registers of "
 
 
 def print_run(result: Run) -> None:
-    """Print what a run achieved, where its units and its groups spent their time.
+    """Print what a run achieved, and where its units and its groups spent their time.
 
-    With a profile it is told what sets the pace, with advice what to change.
+    A profile adds the chain that sets the pace; advice adds changes that were tried.
     """
     _print_conditions(result)
     _print_achieved(result)

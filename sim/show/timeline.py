@@ -1,4 +1,4 @@
-"""What every warp group and unit does when: tracks of slices, and a picture of the steady state."""
+"""Timelines of warp groups and units: tracks of slices, and a picture of the steady state."""
 
 from __future__ import annotations
 
@@ -195,10 +195,11 @@ def _disjoint(slices: Iterable[Slice]) -> list[Slice]:
 def window(
     recording: Recording, last: int, interval: float | None, intervals: float = INTERVALS
 ) -> tuple[float, float]:
-    """Return the cycles of the last few intervals before an iteration is complete.
+    """Return the cycles of the last intervals before an iteration is complete.
 
-    They end before any operation would start once more but for the end of the loop, so that loads
-    which run ahead are in the picture, unless that reaches back beyond the middle of the run.
+    The window ends before the end of the loop first keeps an operation from starting once more.
+    Loads that run ahead are then in the picture. If such a window reached back beyond the middle of
+    the run, it ends with the iteration instead.
 
     `interval`: cycles from one iteration to the next; everything until then without it.
     """

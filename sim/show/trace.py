@@ -1,8 +1,8 @@
 """A recording as a trace for Perfetto (Chrome's trace event format, JSON).
 
-One cycle is shown as one nanosecond. Tracks: every warp group (its first warp), every asynchronous
-unit, every synchronous pipe; arrows lead from an arrive to the wait that it ended; counters show
-how much of SMEM, TMEM and the registers holds live values.
+A cycle is shown as one nanosecond. There is a track for every warp group (its first warp), every
+asynchronous unit and every synchronous pipe. Arrows lead from an arrive to the wait that it ended.
+Counters show how much of SMEM, TMEM and the registers holds live values.
 """
 
 from __future__ import annotations
