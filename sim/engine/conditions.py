@@ -50,7 +50,7 @@ class Conditions:
     without : frozenset of str
         Mechanisms that are switched off.
     interference : bool
-        Whether units slow each other down, by the factors of the machine file.
+        Whether units slow each other down, by the rules of the machine file.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
     clock : float or str, optional

@@ -51,8 +51,8 @@ def paper_search(
     CBC's integer program gives the modulo schedules up to `Paper.coarse` slots in an interval. The
     program is indexed by time, and exact cycles are too many for it. For attention forward on 124
     slots CBC needs half a minute to find a schedule, and minutes to find the shortest. With more
-    slots a joint engine gives the modulo schedules, from a system of dependences and unit
-    capacities only, of at most `Paper.stages` stages or two more than the longest chain needs.
+    slots a joint engine gives them, from a system of dependences and unit capacities only. They
+    have at most `Paper.stages` stages, or two more than the longest chain needs.
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
     the system for L + 1 as well. In the printed system it does too, where only values live at its
