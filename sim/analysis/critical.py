@@ -124,7 +124,7 @@ class BindingEvents:
         self._issuers: dict[tuple[str, int], list[tuple[float, Warp]]] = {}
 
     def _issued_to(self, pipe: str, context: int) -> list[tuple[float, Warp]]:
-        """Return who issued when, to a pipe or (without a name) in a context at all."""
+        """Return the issues to a pipe, or (without a name) all of a context: cycles and warps."""
         key = (pipe, context)
         if key not in self._issuers:
             self._issuers[key] = sorted(

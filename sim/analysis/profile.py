@@ -223,7 +223,7 @@ def _within(spans: Iterable[Span], begin: float, end: float) -> dict[tuple[str, 
 
 
 def values_of(schedule: Schedule) -> dict[str, str]:
-    """Return, for every barrier and operation, the value that who waits for it is after.
+    """Return, for every barrier and operation, the value that its waiters need.
 
     A barrier called ``VALUE.something`` is about that value; any other about the operation whose
     completion arrives there by itself, if there is one.

@@ -74,7 +74,7 @@ class _Done:
 
     @property
     def over(self) -> list[Epochs]:
-        """The epochs in which it was over: who knows all of one entry knows that it was."""
+        """The epochs in which it was over: an agent that knows all of one entry knows so."""
         if not self.to_await or self.execution is None:
             return [self.epochs]
         awaited, met = self.execution.awaited, self.execution.met

@@ -132,7 +132,7 @@ class HappenedBefore:
         return np.zeros(3 * self._count if self._proxies else self._count, np.int64)
 
     def enter(self, clock: Clock, agent: int, epoch: int) -> None:
-        """Begin an epoch of an agent, who sees what it did itself."""
+        """Begin an epoch of an agent, which sees its own accesses."""
         clock[agent] = epoch
         if self._proxies:
             clock[self._count + agent] = epoch
@@ -208,7 +208,7 @@ class HappenedBefore:
         self._queues[unit, execution.group].append(execution)
 
     def _completed(self, event: Completed) -> None:
-        """Let those who await an operation know what it was queued behind; forget an old one."""
+        """Pass the commands that an operation was queued behind to its waiters; drop old ones."""
         operation, iteration, _ = event
         execution = self.execution(operation, iteration)
         if execution.behind is not None:
@@ -218,7 +218,7 @@ class HappenedBefore:
     # -- synchronisation ----------------------------------------------------------------------
 
     def _arrived(self, event: Arrived) -> None:
-        """Let a phase know what those who arrive know."""
+        """Add the knowledge of an arriving agent to the phase."""
         barrier, iteration = event.barrier, event.iteration
         number, slot = divmod(iteration, self._slots[barrier])
         phases = self._phases[barrier, slot]

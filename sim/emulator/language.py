@@ -1,4 +1,4 @@
-"""The language: names of `triton.experimental.gluon.language`, except for tiles.
+"""The language: names of `triton.experimental.gluon.language` other than operations on tiles.
 
 Layouts and hints, which only the compiler reads, are accepted. `OFFERED` has all functions by name.
 """

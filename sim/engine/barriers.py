@@ -179,9 +179,9 @@ class Barriers:
                 self._clock.at(self._clock.now, resume)
 
     def under_way(self, name: str, iteration: int) -> tuple[list[str], list[str], int]:
-        """Return what a phase has that is not complete: who arrived, and who delivered bytes.
+        """Return the arrivals at an incomplete phase, its byte deliveries, and missing bytes.
 
-        And the bytes that it still expects; negative are more than were announced.
+        A negative number of missing bytes means that more came than were announced.
         """
         phase, slot = divmod(iteration, self._declared[name].slots)
         if self._completed[name, slot] != phase:
@@ -193,7 +193,7 @@ class Barriers:
 
 
 def deadlock(schedule: Schedule, barriers: Barriers, stuck: Iterable[Warp], now: float) -> str:
-    """Describe who waits for whom, the cycle of groups first.
+    """Describe the waits between groups, those of the cycle first.
 
     `now`: cycle of the last event.
     """

@@ -133,9 +133,9 @@ class Access(NamedTuple):
     `place`: ``smem``, ``tmem``, ``registers of GROUP``, ``copy for OPERATION at distance N``,
     ``staging in smem`` or ``no memory``.
     `iteration`: of the instance that is meant; the slot may hold another one.
-    `operation`, `of_iteration`: who accesses: the operation, ``put of VALUE`` or ``get of VALUE``.
-    `end`: not known when it begins. Of a read, cycle from which the slot may be overwritten; of a
-    write, from which the instance can be read.
+    `operation`, `of_iteration`: the accessing operation, ``put of VALUE`` or ``get of VALUE``.
+    `end`: unknown when the access begins. For a read, the cycle from which the slot may be
+    overwritten; for a write, the cycle from which the instance can be read.
     """
 
     value: str

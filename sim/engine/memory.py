@@ -264,7 +264,7 @@ class Memory:
                 lost.destroy(number, self._clock.now, (writer, iteration))
 
     def users_beneath(self, value: str, slot: int, *, staged: bool) -> list[Instance]:
-        """Return who makes and who reads the instances that a write to a slot destroys."""
+        """Return the producers and readers of the instances that a write to a slot destroys."""
         return [
             (name, lost.holds[number] + distance)
             for other, is_staging, number in self._beneath.get((value, staged, slot), ())

@@ -1,4 +1,4 @@
-"""A recording of an execution: what each warp and each unit did when, and who woke whom."""
+"""A recording of an execution: the work of each warp and unit over time, and all wake-ups."""
 
 from __future__ import annotations
 

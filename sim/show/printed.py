@@ -97,7 +97,7 @@ def _print_achieved(result: Run) -> None:
 
 
 def _beside_promise(excess: float) -> str:
-    """Return why a run takes more or less than the static interval, and who looks for a better."""
+    """Return why a run takes more or less than the static interval, and the command to improve."""
     if excess > 0:
         return (
             f"{signed_percent(excess)}: waits, arrives, turns on pipes and latency that rings do "

@@ -1,4 +1,4 @@
-"""The schedule artifact: who executes what, when, and in which order (``schedule.json``)."""
+"""The schedule artifact: groups, times and order of all operations (``schedule.json``)."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class Effort:
     def solver(
         self, report: Report, keep: Callable[[Schedule], None], clock: Deadline | None
     ) -> Callable[[Request], Solved]:
-        """Return who answers requests, all of them by a clock, or each in the time that it has."""
+        """Return the function that answers requests, in the clock's time or each in its own."""
         from twill.search.cache import Cache
         from twill.search.scheduler import solve
         from twill.search.worker import solve_within
@@ -177,7 +177,7 @@ class Effort:
     def suggestions(
         self, loop: str, machine: str, question: Question
     ) -> Callable[[], Suggestions] | None:
-        """Return who finds what gives a refused loop a schedule, None if that is not asked for."""
+        """Return the search for changes that give a refused loop a schedule, None if not wanted."""
         if self.suggest is False or (self.suggest is None and self.timeout is not None):
             return None
         from twill.studies.suggest import suggested

@@ -99,9 +99,9 @@ class Roles:
     # -- ways to share groups -----------------------------------------------------------------
 
     def assignments(self, given: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield who issues what, in words and as positions in `Programs.groups`.
+        """Yield the groups of all operations, in words and as positions in `Programs.groups`.
 
-        `given`: who issues the loads.
+        `given`: the group of each operation so far; only those of loads are used.
         """
         for way in self._ways():
             group = self._placed(way, given)

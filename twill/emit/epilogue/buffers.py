@@ -120,9 +120,9 @@ class EpilogueBuffers:
         return (group, 0) in readers and all(reader == group for reader, _ in readers)
 
     def _is_over(self, readers: list[str], group: str) -> bool:
-        """Whether who reads a buffer is done once a group has finished its last iteration.
+        """Whether all readers of a buffer are done once a group has finished its last iteration.
 
-        A reader is if its own group does the storing, or if its result comes there within an
+        A reader is done if its own group does the storing, or if its result gets there within an
         iteration.
         """
         awaited = group == EPILOGUE or self.plans.looping
