@@ -138,7 +138,7 @@ class Run(Artifact):
         return f"{self.schedule} on {self.machine}: {said} over {self.iterations} iterations"
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return what the first warp of every group spends its cycles on.
+        """Return the cycles of the first warp of every group, by cause.
 
         Returns
         -------
@@ -201,28 +201,28 @@ def run(
     Parameters
     ----------
     schedule : Schedule
-        With programs; it need not have been solved.
+        A schedule with programs; it need not have been solved.
     iterations : int
         Trip count of the loop, at least 1.
     seed : int
-        Of the variable latencies, and of which warp is how old.
+        Seed of the variable latencies, and of the ages of warps.
     latency : str or iterable of str, optional
-        Of variable-latency loads, in cycles: see `twill.sim.engine.latency.parse_latencies`; their
-        nominal latency without it.
+        Latency of variable-latency loads, in cycles, by default nominal: see
+        `twill.sim.engine.latency.parse_latencies`.
     warp_scheduler : str
-        Which of several ready warps a context takes: ``round-robin`` or ``oldest``.
+        Choice of a context among several ready warps: ``round-robin`` or ``oldest``.
     without : iterable of str
         Mechanisms of the machine that are switched off: see `twill.sim.engine`.
     interference : bool
-        Whether units slow each other down as the machine file says; the static interval knows
-        nothing of it.
+        Whether units slow each other down, by the rules of the machine file. The static interval
+        does not include that.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
     clock : float, optional
         Clock in MHz at which TFLOP/s are stated; the machine's without it.
     recording : Recording, optional
-        Filled with what happens, in the last iterations if it wants no more; the run is then
-        profiled too.
+        Recording to fill with the run's events, or with those of the last iterations that it asks
+        for; the run is then profiled too.
 
     Raises
     ------

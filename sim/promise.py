@@ -71,7 +71,7 @@ def promised_conditions(schedule: Schedule) -> tuple[Conditions, ...]:
 def _kept(
     schedule: Schedule, conditions: Conditions, promised: float | None, tolerance: float
 ) -> Iterator[Kept]:
-    """Yield what became of an interval; without one, of the static interval if there is one."""
+    """Yield the comparison of a run with a promise, or else with the static interval if any."""
     run = simulate(schedule, conditions)
     said = run.static_interval_cycles if promised is None else promised
     if said is not None:

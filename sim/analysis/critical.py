@@ -183,7 +183,7 @@ class BindingEvents:
         return step, self._before_use(use)
 
     def _before_use(self, use: Use) -> _Before:
-        """Return what work waited for: one of its units, busy until then, or the command."""
+        """Return the cause of the work's start: a unit that was busy until then, or the command."""
         for unit, _ in self._used[use.operation, use.iteration]:
             index = _last_before(self._uses[unit], use.begin)
             if index >= 0 and self._uses[unit][index].end >= use.begin - ROUNDING:
@@ -230,7 +230,7 @@ class BindingEvents:
         return step, partial(self._before_issue, warp, span.begin)
 
     def _cause(self, warp: Warp, span: Span, end: float) -> _Link | None:
-        """Return what ended a stall, None where the warp itself did."""
+        """Return the event that ended a stall, None where the warp itself ended it."""
         match span.kind:
             case "barrier":
                 return self._arrival(warp, span, end)
@@ -300,7 +300,7 @@ def _last_before(events: Sequence[tuple[Any, ...]], cycle: float) -> int:
 def critical_cycle(
     events: BindingEvents, last: int, first: int, interval: float | None
 ) -> Cycle | None:
-    """Return what sets the pace between two iterations of a recorded execution.
+    """Return the chain that sets the pace between two iterations of a recorded execution.
 
     `last`, `first`: iterations of the steady state to look at, going back from the last.
     `interval`: the measured interval, in cycles; without it, as where completions do not repeat,

@@ -1,4 +1,4 @@
-"""Rings of other depths: what changes in storage, barriers and waits, and what it takes."""
+"""Rings of other depths: the changes to storage, barriers and waits, and resources needed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def streaming(schedule: Schedule) -> list[str]:
 
 
 def with_depth(schedule: Schedule, slots: int) -> Changed:
-    """Give the ring of every streaming load so many slots, more or fewer than it has.
+    """Give the ring of every streaming load `slots` slots, more or fewer than it has.
 
     A ring whose slots share addresses with other values gets addresses of its own, behind all
     others. The schedule may then need more room than if it had been solved for that depth.

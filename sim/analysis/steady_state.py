@@ -60,9 +60,9 @@ def steady_state(
 ) -> SteadyState | None:
     """Find the warm-up and measure the interval behind it, before the run drains.
 
-    Where the distances between completions repeat throughout the second half, the warm-up is what
-    lies before they began to, and the interval is exact. Otherwise the warm-up is cut off where
-    that makes the rest's mean most certain (`mser`), and a confidence interval says how certain.
+    Where the distances between completions repeat throughout the second half, the warm-up ends
+    where they begin to, and the interval is exact. Otherwise the warm-up is cut off where that
+    makes the mean of the rest most certain (`mser`), and a confidence interval shows how certain.
 
     `finished`: completion time of each iteration, in cycles.
     `drain`: iterations at the end that are left out.

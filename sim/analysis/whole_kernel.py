@@ -1,7 +1,7 @@
 """The kernel around the loop: tiles, their beginnings and ends, and the time of all of them.
 
 A block of the kernel computes one output tile (`tile_time`), and goes on to the next one or leaves
-it to another block. Tiles are dealt out to the SMs; the last one to be done says how long it takes.
+it to another block. Tiles are dealt out to the SMs; the last SM to finish determines the time.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def least_microseconds(
     clock: float | str | None = None,
     persistent: bool = True,
 ) -> float:
-    """Return what no kernel takes less than, by `WholeKernel`, whose loop takes an interval.
+    """Return a lower bound on the time of `WholeKernel` for kernels whose loop takes an interval.
 
     `interval`: cycles that an iteration takes at least in every run, however short.
     """

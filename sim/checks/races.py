@@ -150,9 +150,9 @@ class Races:
             access.close()
 
     def _access(self, event: Access, *, chained: bool) -> tuple[_Done, Clock]:
-        """Return an access, with what is known at its begin.
+        """Return an access, with the clock at its begin.
 
-        `chained`: whether it knows of what its unit does in order as well.
+        `chained`: whether the access also knows of earlier commands on its in-order unit.
         """
         who = (event.operation, event.of_iteration)
         agent = self._order.agents[event.group, event.warp]
@@ -172,7 +172,7 @@ class Races:
         return _Done(who, event.group, epochs, execution, work.by_proxy), clock
 
     def _beneath(self, cell: Cell) -> Iterator[tuple[Cell, _History]]:
-        """Yield the cells that lie over the addresses of one, with what was done to them."""
+        """Yield the cells that overlap the addresses of one, with their accesses."""
         for other in self._cells.beneath(cell):
             if (history := self._histories.get(other)) is not None:
                 yield other, history

@@ -267,12 +267,12 @@ class Provenance:
         return self._expressions.mixed(slot.holds, slot.coming)
 
     def _execution(self, event: Access) -> _Operands:
-        """Return what an operation has read with all of its warps, or what one warp moves."""
+        """Return the operands that all warps of an operation have read, or those of one move."""
         warp = SHARED if event.operation in self._works else event.warp
         return self._read[event.operation, event.of_iteration, warp]
 
     def _made(self, event: Access, warp: int) -> int:
-        """Return what an operation makes on a warp, or as a whole, of what it has read."""
+        """Return an operation's result on a warp, or as a whole, from the operands read."""
         operation, iteration = event.operation, event.of_iteration
         read = self._execution(event)
         if operation not in self._works:

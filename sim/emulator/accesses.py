@@ -89,7 +89,7 @@ class Accesses:
         self._arrivals: dict[int, Access] = {}  # of the tensor core, the last for a partition
 
     def read(self, name: str, cells: Iterable[Cell], access: Access) -> None:
-        """Let `access` read cells of what is called `name`."""
+        """Let `access` read cells of the memory called `name`."""
         access.memory = name
         for cell in cells:
             if cell.write is None:
@@ -99,7 +99,7 @@ class Accesses:
             cell.reads[access.actor] = self._remember(access)
 
     def write(self, name: str, cells: Iterable[Cell], access: Access) -> None:
-        """Let `access` overwrite cells of what is called `name`."""
+        """Let `access` overwrite cells of the memory called `name`."""
         access.memory = name
         for cell in cells:
             if cell.write is not None:
@@ -130,7 +130,7 @@ class Accesses:
                 access.fenced |= bits
 
     def published(self, actor: Actor) -> Published:
-        """Return what an arrival of `actor` publishes."""
+        """Return the accesses that an arrival of `actor` publishes."""
         sees = actor.sees
         return {one: bool(one.fenced & sees) for one in self.remembered if one.seen & sees}
 

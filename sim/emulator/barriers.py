@@ -107,7 +107,7 @@ class Barriers:
         self.shape = [count, 1]
 
     def index(self, index: Any) -> Barrier:
-        """Return one of them; where there are not so many, one that may not be used."""
+        """Return a barrier of the array; beyond its end, one that may not be used."""
         number = int(index)
         if not 0 <= number < len(self.all):
             return Barrier(f"{self.name}[{number}] (it has {len(self.all)})")

@@ -177,7 +177,7 @@ References = dict[str, tuple[Any, Any]]
 def _first(
     loaded: Callable[[], ModuleType], iterations: int, options: dict[str, Any]
 ) -> tuple[Run, Session, References]:
-    """Return the run without a victim, what could be one, and the references."""
+    """Return the run without a victim, the session with possible victims, and the references."""
     seed = options["seed"]
     with stand_ins(**options) as session:
         module = loaded()

@@ -1,4 +1,4 @@
-"""Faults: what a kernel does that no run of it may do, with the line that does it."""
+"""Faults: violations of a rule by a kernel in some run, with the line that causes them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def assigned(until: CodeType) -> str:
 
 @cache
 def _targets(file: Path, _changed: int) -> dict[int, str]:
-    """Return what each line of a file assigns to."""
+    """Return the assignment target of each line of a file."""
     targets: dict[int, str] = {}
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Assign | ast.AnnAssign):

@@ -224,7 +224,7 @@ def stand_ins(
 
 
 class _Current(SourceFileLoader):
-    """Compiles what a file says now: kept bytecode is of the same second and size, no more."""
+    """Compiles a file's current text: kept bytecode only matches it in second and size."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.get_filename(fullname)), self.path)

@@ -149,7 +149,7 @@ class Machine:
     # -- what kernels ask for ------------------------------------------------------------------
 
     def here(self) -> Place:
-        """Return the line that is executed now, or that asked for what happens now."""
+        """Return the line that is executed now, or that issued the event which happens now."""
         if self._happening is not None:
             return self._happening.place
         return place(self.current.name)
@@ -274,7 +274,7 @@ class Machine:
         event.done = True
 
     def _choose(self) -> Partition | Event:
-        """Return what goes on."""
+        """Return the partition or event that goes on."""
         waiting = [one for one in self.partitions if not one.over]
         able: list[Partition | Event] = [one for one in waiting if one.ready()]
         queues: set[str] = set()

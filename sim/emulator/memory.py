@@ -115,7 +115,7 @@ class Memory:
     # -- what Gluon offers ---------------------------------------------------------------------
 
     def index(self, index: Any) -> Memory:
-        """Return one of what the first dimension numbers."""
+        """Return the view at an index of the first dimension."""
         if not 0 <= int(index) < len(self.view):
             raise self._beyond(f"index {int(index)} of {len(self.view)}")
         return self._viewed(self.view[int(index)], f"{self.name}[{int(index)}]")
@@ -167,7 +167,7 @@ class Memory:
     _reinterpret = reinterpret
 
     def load(self, layout: object = None) -> Array:
-        """Return what the partition reads."""
+        """Return the tile that the partition reads."""
         running = machine()
         access = running.access("a load", shared=self.in_shared)
         running.accesses.read(self.name, self.cells(), access)

@@ -224,7 +224,7 @@ class Array:
 
 
 def indices(key: Any) -> Any:
-    """Return what NumPy takes as an index, of values or of plain numbers."""
+    """Return an index for NumPy, from values or from plain numbers."""
     if isinstance(key, tuple):
         return tuple(indices(part) for part in key)
     if isinstance(key, slice):

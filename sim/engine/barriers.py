@@ -1,6 +1,6 @@
 """Barriers: one for each slot, each with phases that complete after enough arrivals.
 
-And what to say of warps that wait for each other at them.
+Deadlocks of warps that wait for each other at barriers are described here too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Barriers:
         return self._declared[name].kind == "named"
 
     def costs(self, name: str) -> Signals:
-        """Return what waits and arrives at a barrier cost."""
+        """Return the costs of waits and arrives at a barrier."""
         return self._hardware.named if self.is_named(name) else self._hardware.signals
 
     # -- warps of a group ---------------------------------------------------------------------
@@ -124,13 +124,13 @@ class Barriers:
     def refuse_ambiguous(self, name: str, iteration: int, who: str) -> None:
         """Refuse a wait that finds its phase complete, and the next one as well.
 
-        An mbarrier is asked for a parity (PTX ISA, ``mbarrier.test_wait.parity``), and would answer
-        as if neither were complete. Named barriers have no parity.
+        A wait tests the parity of an mbarrier (PTX ISA, ``mbarrier.test_wait.parity``), which would
+        look as if neither phase were complete. Named barriers have no parity.
 
         Raises
         ------
         SimulationError
-            If both are.
+            If both phases are complete.
         """
         phase, slot = divmod(iteration, self._declared[name].slots)
         completed = self._completed[name, slot]

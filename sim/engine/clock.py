@@ -61,9 +61,9 @@ class Clock:
             handle(event)
 
     def at(self, when: float, action: Action) -> None:
-        """Let something happen.
+        """Schedule an action.
 
-        `when`: cycle; what is named for a cycle in the past happens in the current one.
+        `when`: cycle; an action for a cycle in the past happens in the current one.
         """
         when = max(when, self.now)
         now = self._environment.now

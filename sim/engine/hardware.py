@@ -70,7 +70,7 @@ class Unit:
         self.opens = float(math.floor(until))
 
     def factor(self, now: float) -> float:
-        """Return by what something takes longer because of what other units are doing."""
+        """Return the factor by which the work of other units slows this one down."""
         if not self.slowed:
             return 1.0
         return math.prod(
@@ -201,7 +201,7 @@ class Hardware:
         self._pipes_too = any(machine.units[name].scope == "context" for name in involved)
 
     def _parts(self, machine: Machine, name: str) -> list[Unit]:
-        """Return what takes a unit's commands and, where contexts have one each, its pipes."""
+        """Return the unit that takes commands and, where every context has its pipe, the pipes."""
         pipes = machine.units[name].scope == "context"
         return [
             self.units[name],
@@ -383,7 +383,7 @@ class AsynchronousUnit:
         return 0
 
     def _landing(self, command: Command) -> float:
-        """Return when enough of what is in flight has landed for a command to start."""
+        """Return when enough bytes in flight have landed for a command to start."""
         if self._window == math.inf:
             return 0.0
         while self._flying and self._flying[0][0] <= self._clock.now:

@@ -89,7 +89,7 @@ class IssueStage:
         queue.holds = False
 
     def _prepare(self, warp: Warp) -> None:
-        """Note from when on the next instruction of a warp can be issued, and what it needs."""
+        """Set when the next instruction of a warp can be issued, and the pipe that it needs."""
         stretch = warp.stretches[warp.position]
         ready = float(math.floor(warp.paces[stretch.part].ready))
         warp.wanted = ready if ready > warp.next else warp.next

@@ -40,9 +40,9 @@ class Mixture:
     A level adds its cycles to the nominal latency, which is that of the nearest level. Loads from a
     level with a rate of its own queue for it.
 
-    `shares`: of the loads, what each level serves; they add up to 1.
-    `queues`: cycle at which each level is done with what it was asked for, where several mixtures
-    share the levels; changed in place.
+    `shares`: part of the loads that each level serves; they add up to 1.
+    `queues`: cycle at which each level is done with its requests, where several mixtures share the
+    levels; changed in place.
     """
 
     def __init__(

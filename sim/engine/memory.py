@@ -1,4 +1,4 @@
-"""Where values lie, and what operations read and write there."""
+"""Memory: places of values, and the reads and writes of operations there."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ class Cell(NamedTuple):
 
 
 class Cells:
-    """Which cells the accesses that observers hear of concern."""
+    """The cells that accesses concern, for observers."""
 
     def __init__(self, schedule: Schedule, works: Mapping[str, Work]) -> None:
         self._works, self._home = works, schedule.assignment
@@ -299,9 +299,9 @@ class Cells:
         self._warps = range(max((group.warps for group in schedule.groups), default=0))
 
     def of(self, access: Access) -> Cell:
-        """Return the cell of an access: of staging, that of the warp whose part it is.
+        """Return the cell of an access; a cell of staging belongs to the warp that has the part.
 
-        So it is with what another group made that lies nowhere.
+        The same holds for values of another group that lie nowhere.
         """
         value, place, warp = access.value, access.place, access.warp
         if place in ("smem", "tmem"):

@@ -285,7 +285,7 @@ class Operations:
         ]
 
     def unfinished_beneath(self, warp: Warp, value: str, iteration: int) -> list[Instance]:
-        """Return what the group's other warps do at the addresses of a value's staging."""
+        """Return operations of the group's other warps at the addresses of a value's staging."""
         slots = self.memory.count(value, staged=True) or 1
         return [
             (name, of)

@@ -1,4 +1,4 @@
-"""Programs: what each instruction does on a warp, in order, round by round."""
+"""Programs: the execution of each instruction on a warp, in order, round by round."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Interpreter:
         warp.finished = True
 
     def _execute(self, position: int, number: int) -> Steps | None:
-        """Return what an instruction does in a round, None if that is nothing or takes no time."""
+        """Return the steps of an instruction in a round, None if there are none or take no time."""
         other = self._others[position]
         if other is None:
             return self._issue(position, number)

@@ -208,7 +208,7 @@ class Recording:
 
 
 def _forget(events: dict[Instance, Any], most: int) -> None:
-    """Drop the older half of what is remembered once there is more than that."""
+    """Drop the oldest events, half of the limit, once there are more than the limit."""
     if len(events) > most:
         for key in list(itertools.islice(events, most // 2)):
             del events[key]

@@ -96,8 +96,8 @@ class StreamingMultiprocessor:
     def run(self, when_finished: Callable[[int], object] | None = None) -> None:
         """Execute until every warp is at its end.
 
-        `when_finished`: called with the number of every iteration of which all results are known to
-        be complete at their time in `finished_at`; what it raises ends the run.
+        `when_finished`: called with the number of every iteration whose results are all known to be
+        complete at their time in `finished_at`; an exception of it ends the run.
 
         Raises
         ------

@@ -73,7 +73,7 @@ class Work:
         return warp % self.warps
 
     def issued_by(self, warp: int) -> tuple[Segment, ...]:
-        """Return what one of its warps issues."""
+        """Return the instructions that one of its warps issues."""
         found = self.segments
         for first, segments in self.others:
             if warp >= first:

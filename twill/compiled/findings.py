@@ -1,4 +1,4 @@
-"""Checks of a compiled kernel: what its file asks for against what the compiler made of it."""
+"""Checks of a compiled kernel: the requests of its file against the compiler's output."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Limits:
 
 
 def architecture_of(machine: Machine) -> int:
-    """Return what kernels for a machine are compiled for: 100 with tensor memory, else 90."""
+    """Return the target of kernels for a machine: 100 with tensor memory, else 90."""
     return 90 if machine.memories.tmem is None else 100
 
 
@@ -80,7 +80,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled kernel with what was found in it.
+    """A compiled kernel with the findings of its checks.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ def spills(made: Compiled, _roles: tuple[Role, ...], _limits: Limits) -> Iterato
 
 
 def memory(made: Compiled, _roles: tuple[Role, ...], limits: Limits) -> Iterator[Finding]:
-    """Shared and tensor memory are as large as what is used of them."""
+    """Shared and tensor memory have room for all that the kernel uses."""
     for key, unit, used, limit in (
         ("shared", "bytes of shared memory", made.shared, limits.shared),
         ("tensor_columns", "columns of tensor memory", made.tensor_columns, limits.tensor_columns),

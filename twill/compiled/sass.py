@@ -274,7 +274,7 @@ def _leaves(instruction: Instruction) -> bool:
 
 
 def _goes_on(instruction: Instruction) -> bool:
-    """Whether what stands behind may be executed next."""
+    """Whether the instruction behind this one may be executed next."""
     if not _leaves(instruction) or instruction.predicate:
         return True
     return instruction.operation.startswith("BRA") and not instruction.operands.startswith("`")

@@ -69,7 +69,7 @@ ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
 
 
 def refused(statement: Statement, what: str = "") -> RefusedError:
-    """Return the refusal of a statement with its place in the user's file, for what it has."""
+    """Return the refusal of a statement, with its place in the user's file and the reason."""
     where = string(statement, "sched.location")
     named = f"{name_of(statement)}{f' at {where}' if where else ''}"
     return RefusedError(f"{named} has no template for kernels{what and f': {what}'}")
@@ -134,7 +134,7 @@ def _check_effect(statement: Statement) -> None:
 
 
 def access_options(statement: Statement) -> tuple[str, ...]:
-    """Return the arguments by which a load or store through pointers says how caches treat it.
+    """Return the cache options of a load or store through pointers, as arguments.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def access_options(statement: Statement) -> tuple[str, ...]:
 
 
 def _numbered(statement: Statement, key: str, values: Mapping[int, str | None]) -> str | None:
-    """Return what a number says, as Triton 3.8 and earlier write a policy."""
+    """Return the option that a number stands for, as Triton 3.8 and earlier write a policy."""
     number = integer(statement, key) or 1
     if number not in values:
         raise refused(statement, f"{key} = {number}")

@@ -287,7 +287,7 @@ class _Kernel:
         ]
 
     def _arguments(self) -> tuple[str, ...]:
-        """Return what a partition is given."""
+        """Return the arguments of every partition."""
         allocated = (node.target for node in self._allocations())
         return (*self._kernel_arguments, *allocated)
 

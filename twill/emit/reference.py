@@ -1,4 +1,4 @@
-"""The kernel as it was written, in PyTorch: what the emitted one must equal."""
+"""The kernel as it was written, in PyTorch: the reference that the emitted one must equal."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ class Reference:
 
 
 def nothing(_: Statement) -> list[Node]:
-    """Return no code, for what only ends a block."""
+    """Return no code, for a statement that only ends a block."""
     return []
 
 

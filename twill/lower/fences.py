@@ -99,7 +99,7 @@ class _Fences:
                     yield ("issue", operation), instruction.stage
 
     def _conflicts(self) -> dict[Subject, set[str]]:
-        """Return, for what warps do, the units' operations that have to be ordered with it."""
+        """Return, for each access of warps, the units' operations to be ordered with it."""
         units = [(name, *access) for name in self.by_proxy for access in self._of_operation(name)]
         return {
             subject: {

@@ -88,7 +88,7 @@ class Layout:
 
     @property
     def fixed(self) -> Iterator[Fixed]:
-        """Places of what lives throughout the loop."""
+        """Places of the values that live throughout the loop."""
         for invariant in self.pipeline.problem.loop.invariants:
             tile, ring = invariant.tile, self.invariants.get(invariant.name)
             if tile.memory in ("smem", "tmem"):

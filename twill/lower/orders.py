@@ -88,7 +88,7 @@ class _Exchanges(Exchanges):
                 yield Need(Step(Action.AWAIT, group, time, target.operation), target)
 
     def _hoisted(self, needs: Iterable[Need]) -> Iterator[Need]:
-        """Move awaits to where their group next awaits a result of the same unit anyway."""
+        """Move awaits to the place where their group next awaits a result of the same unit."""
         problem, interval = self.pipeline.problem, self.interval
         unit = [problem.machine.cost(o).steps[0].unit for o in problem.loop.operations]
         first: dict[Target, Need] = {}
@@ -185,14 +185,14 @@ class _Synchronization(Synchronization):
 
     @property
     def barriers(self) -> tuple[Barrier, ...]:
-        """The barriers that programs use; what the file says of one prevails."""
+        """The barriers that programs use; a declaration in the file prevails."""
         derived = {barrier.name: barrier for barrier in super().barriers}
         declared = {barrier.name: barrier for barrier in self.written.order.barriers}
         return tuple((self.written.barriers | derived | declared).values())
 
 
 class _GroupProgram(GroupProgram):
-    """A body with what it needs before and behind its instructions."""
+    """A body with the waits and signals that it needs before and behind its instructions."""
 
     def __init__(self, synchronization: Synchronization, group: OrderedGroup) -> None:
         super().__init__(synchronization, group.name)

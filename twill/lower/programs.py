@@ -182,7 +182,7 @@ class GroupProgram:
     # -- what happens at one time -------------------------------------------------------------
 
     def _begin(self, time: int, starting: Sequence[Window], now: Sequence[Step]) -> None:
-        """Add the steps of a moment, and what starts with waits or without taking time."""
+        """Add the steps of a moment, and operations that start with waits or take no time."""
         owners = {step: self._owner(step, starting) for step in now}
         before = {w: self._before(w, [s for s in now if owners[s] is w]) for w in starting}
         if any(before.values()) or any(step in self.needs for step in now):

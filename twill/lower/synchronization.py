@@ -165,7 +165,7 @@ class Exchanges:
 class Synchronization:
     """The waits that the steps of all groups need, and the barriers.
 
-    `tight`: groups that wait for what reads their registers as soon as it has read them.
+    `tight`: groups that wait for readers of their registers as soon as these have read them.
     """
 
     def __init__(self, exchanges: Exchanges, tight: Collection[str] = ()) -> None:
@@ -174,7 +174,7 @@ class Synchronization:
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
-        """Every wait that something asks for."""
+        """Every wait of the program."""
         given = self.exchanges
         turns, freed = in_turn(self.pipeline, given.turns), freeing(self.layout, self.tight)
         own = (need for step in given.releases for need in given.waits_of(step))

@@ -138,7 +138,7 @@ class Written:
         return 1 + 2 * (min(waits, default=place.last) - place.first)
 
     def _layout(self) -> Layout:
-        """Return slots as the order says, and otherwise the least."""
+        """Return the slots that the order gives, and otherwise the least."""
         pipeline, problem = self.pipeline, self.pipeline.problem
         fed = {edge.consumer for edge in problem.edges if edge.carries}
         streams = {o.index for o in problem.operations if o.variable_latency and o.index not in fed}

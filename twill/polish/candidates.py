@@ -2,8 +2,8 @@
 
 A candidate is a modulo schedule whose times give the order in which each group issues its
 operations and how far ahead it is. Operations that overlap are issued in turns, in parts. Its
-program is made as that of every solution (`twill.lower`), and only the simulator says how long one
-iteration takes.
+program is made as that of every solution (`twill.lower`), and only the simulator determines the
+time of an iteration.
 """
 
 from __future__ import annotations

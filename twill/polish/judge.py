@@ -33,8 +33,8 @@ class Judge:
     Attributes
     ----------
     conditions : tuple of Conditions
-        A program costs what it takes under the first, and a part (`Judging.others`) of what it
-        takes more than `tolerance` longer under the others.
+        The cost of a program is its interval under the first, plus a part (`Judging.others`) of
+        its worst excess over that, beyond `tolerance`, under the others.
     tolerance : float
         Part by which a program may be slower under the other conditions at no cost.
     """
@@ -112,7 +112,7 @@ class Judge:
             return schedule, None, str(error)
 
     def cost(self, schedule: Schedule, interval: float, iterations: int) -> float:
-        """Return what a program costs, from what it takes under the first conditions.
+        """Return the cost of a program, given its interval under the first conditions.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Judge:
 
     @staticmethod
     def objection(schedule: Schedule) -> str:
-        """Return what is wrong with a program: a race, too many registers or bytes; or nothing."""
+        """Return a program's fault in words (a race, too many registers or bytes), or nothing."""
         try:
             found = check(schedule, live=registers_along_programs(schedule))
         except TwillError as error:

@@ -45,7 +45,7 @@ DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 class Other:
     """The best program that was found another way.
 
-    `origin`: what was changed in the given schedule first; `cycles`: its interval.
+    `origin`: the first change to the given schedule; `cycles`: its interval.
     """
 
     origin: str
@@ -335,7 +335,7 @@ class _Polishing:
         return self._tell(points, spent + simulated)
 
     def _tell(self, points: Sequence[Point], simulated: int) -> bool:
-        """Take note of what was found, and return whether nothing can be faster."""
+        """Record the points that were found, and return whether nothing can be faster."""
         self.simulated = simulated
         for point in points:
             self._take(point)
@@ -363,7 +363,7 @@ class _Polishing:
         *,
         most: int | None = None,
     ) -> Schedule:
-        """Return a schedule with what is promised of it, measured over some iterations.
+        """Return a schedule with its promise, measured over some iterations.
 
         `most`: conditions under which it is measured, the first ones; all without it.
         """

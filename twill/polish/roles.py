@@ -126,7 +126,7 @@ class Roles:
         return ways[: TUNING.roles.ways] if self.members else []
 
     def _way(self, numbers: tuple[int, ...]) -> _Way:
-        """Return a way, with what values that cross groups cost both sides."""
+        """Return a way, with the cost of values that cross groups on both sides."""
         place = {v: k for k, role in zip(numbers, self.members, strict=False) for v in role}
         busy = [0] * (max(numbers) + 1)
         for v, number in place.items():

@@ -80,9 +80,9 @@ class Chain:
 
 
 class Walk:
-    """Takes a chain through a round, a part at a time, each in whatever process.
+    """Takes a chain through a round, a part at a time, each part in any process.
 
-    `known`: the least cost of what was confirmed before.
+    `known`: the least cost that was confirmed before.
     `budget`: programs that it simulates in this round.
     """
 
@@ -163,7 +163,7 @@ class Walk:
     def _simulated(
         self, programs: Programs, judge: Judge, point: Point, most: float
     ) -> Point | None:
-        """Return a program with its energy, None if it has none or more than what is wanted."""
+        """Return a program with its energy, None if it has none or more than the limit."""
         try:
             schedule, lack = programs.with_lack(point.candidate)
         except TwillError:
@@ -226,7 +226,7 @@ def best_of(
 def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, float] | None:
     """Return interval and cost over more iterations, None if over a limit or if it is wrong.
 
-    None too if the interval is another one over yet more iterations: what is promised holds early.
+    None too if the interval differs over yet more iterations: a promise must hold early on.
     """
     try:
         interval = judge.interval(schedule, TUNING.chains.confirming, limit)
@@ -251,8 +251,8 @@ def _key(schedule: Schedule) -> str:
 def lowest(points: Sequence[Point], count: int) -> list[Point]:
     """Return different points of lowest energy.
 
-    Of those near the lowest, among those that have enough registers and among those that lack some,
-    each number of groups has as many if there are so many.
+    Among the points near the lowest, each number of groups gets equally many, if there are enough.
+    Points that lack registers count apart from those that have enough.
     """
     different = {(point.candidate.group, point.energy): point for point in reversed(points)}
     ordered = sorted(different.values(), key=lambda point: point.energy)

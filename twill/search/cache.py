@@ -143,7 +143,7 @@ def _used(file: Path) -> float:
 
 
 def _read(key: str, data: bytes) -> Schedule:
-    """Return what a file holds; refuse what is not what was kept there."""
+    """Return the schedule of a file; refuse a file that was changed since."""
     head, _, text = data.decode("utf-8", "replace").partition("\n")
     if head != _head(key, text):
         raise InputError("it was changed")

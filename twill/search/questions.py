@@ -54,7 +54,7 @@ class OutOfWork(Exception):  # noqa: N818 - it ends a search, and is no error
 
 @dataclass(frozen=True)
 class Query:
-    """Whether an interval from `low` to `high` has a schedule of at most so many stages."""
+    """Whether an interval from `low` to `high` has a schedule of at most `stages` stages."""
 
     # Only a prover is asked about more than one interval.
     low: int
@@ -227,7 +227,7 @@ class Questions:
                 return
 
     def _effort(self, wanted: float | None) -> float | None:
-        """Return the effort of a question: what is wanted, as far as work is left for it."""
+        """Return the effort of a question: the effort wanted, as far as work is left for it."""
         if self._options.work is None:
             return wanted
         left = self._options.work - self.work

@@ -160,11 +160,11 @@ class Request:
         return json.dumps(whole, sort_keys=True, ensure_ascii=True)
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is asked for."""
+        """Compare the questions."""
         return isinstance(other, Request) and self.text == other.text
 
     def __hash__(self) -> int:
-        """Return a hash of what is asked for."""
+        """Return a hash of the question."""
         return hash(self.text)
 
     def options(
@@ -187,7 +187,7 @@ class Request:
         return TimeScale.model_validate({**normalized.model_dump(), **update})
 
     def problem(self, scale: TimeScale) -> Problem:
-        """Return the problem in a unit of time, with what the user decided beforehand.
+        """Return the problem in a unit of time, with the limits, pins and orders of the user.
 
         Raises
         ------
@@ -247,7 +247,7 @@ def range_prover() -> CpSatProver | None:
 
 
 def versions(engine: EngineName = "both", scale: TimeScale | None = None) -> dict[str, str]:
-    """Return the versions of what answers in a unit of time follow from; in any without one."""
+    """Return the versions of packages that determine answers; by default for any unit of time."""
     normalizing = () if scale is not None and scale.mode == "exact" else NORMALIZING
     return {name: _version(name) for name in ("twill-gpu", *PACKAGES[engine], *normalizing)}
 

@@ -116,7 +116,7 @@ def schedule(
 
 @dataclass(frozen=True)
 class Solved:
-    """A schedule with what is not written into it."""
+    """A schedule with facts about its search that are not written into it."""
 
     schedule: Schedule
     # Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.

@@ -40,7 +40,7 @@ LEAST = "least I = "  # what a search reports, with the interval, once it turns 
 
 @dataclass(frozen=True)
 class Found:
-    """An optimal schedule: interval, assignment and what was proved."""
+    """The result of a search: interval, assignment and proof."""
 
     interval: int
     assignment: Assignment
@@ -199,7 +199,7 @@ class _Search:
         return known.best
 
     def _shared(self) -> tuple[int, Assignment]:
-        """Return the best schedule; tell other searches what is known, or begin with that."""
+        """Return the best schedule; begin with what other searches know, or share the knowledge."""
         situation, known = self._situation, self._options.known
         if known:
             situation.lower, situation.first = known["bounds"]
@@ -280,8 +280,8 @@ class Levels:
     def improve(self, found: Assignment) -> Assignment:
         """Improve level by level; the assignment is solved for once more at the end.
 
-        A level is best among schedules that are no worse in those above it. Stages count in any
-        case, since questions are about so many of them.
+        A level is best among schedules that are no worse in the levels above it. Stages count in
+        any case, since every question limits them.
         """
         problem, interval, reached = self._problem, self._interval, self._situation.known.reached
         best = reached["stages"] = self._fewest_stages(found)
@@ -373,7 +373,7 @@ def least_value(
 
 
 def _largest(ask: Ask, measure: Measure, best: Assignment, high: int) -> Reached:
-    """Bisect for the largest feasible value, in growing steps from what is known."""
+    """Bisect for the largest feasible value, in growing steps from the known one."""
     low, proved, step, solver = measure(best), True, 1, ""
     while low < high:
         probe = min(high, low + step)

@@ -1,4 +1,4 @@
-"""Buffers of what follows the loop: for tiles that are stored, and for those that move."""
+"""Buffers of the epilogue: for tiles that are stored, and for those that change groups."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class EpilogueBuffers:
         return f"stored{keys.index(key) or ''}_smem"
 
     def allocations(self) -> Iterator[Allocation]:
-        """Yield what allocates the buffers."""
+        """Yield the allocations of the buffers."""
         made: set[str] = set(self.reused.values())
         for _, statement in self.plans.stores():
             name = self.buffer(statement)

@@ -41,7 +41,7 @@ class PartValues(DirectValues):
 
     @contextmanager
     def in_parts(self, columns: int | None) -> Iterator[list[Node]]:
-        """Open a block in which values are those of so many columns, or of whole tiles."""
+        """Open a block whose values are parts of tiles, `columns` wide, or whole tiles."""
         self.columns, known = columns, dict(self.known)
         with self.body.nested() as nodes:
             yield nodes

@@ -1,4 +1,4 @@
-"""Which partition does what follows the loop, and what others leave for it."""
+"""Plans of the epilogue: the partition of each effect, and values that others leave for it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Moved:
 
 @dataclass
 class Plan:
-    """Which partition does which of the effects, and what is left for it by others."""
+    """The effects of each partition after the loop, and the values that others leave for it."""
 
     effects: dict[str, list[Statement]] = field(default_factory=dict)
     left: dict[SSAValue, str] = field(default_factory=dict)  # results of the loop: by whom

@@ -63,7 +63,7 @@ BY_SIGN: dict[str, Callable[..., Any]] = {
 
 
 def _function(statement: Statement) -> Callable[..., Any] | None:
-    """Return what a statement does with its operands."""
+    """Return the function that a statement computes of its operands, None if it is unknown."""
     name, axis = name_of(statement), integer(statement, "axis") or 0
     if name in BINARY:
         return BY_SIGN[BINARY[name]]
@@ -293,7 +293,7 @@ class Trial:
 
 
 def seen(statement: Statement, operands: list[Any], result: Any) -> list[str]:
-    """Return what happened in a statement, of that which arguments decide."""
+    """Return the outcomes that occurred in a statement, of those that arguments decide."""
     name = name_of(statement)
     if name == "tt.get_program_id":
         return ["later" if result else "first"]

@@ -56,7 +56,7 @@ class Barriers:
 
     @cached_property
     def _done(self) -> dict[str, Barrier]:
-        """Barriers for what its own group awaits, where hardware has no counter for it."""
+        """Barriers for operations that their own group awaits without a hardware counter."""
         found: dict[str, int] = {}
         for program in self.schedule.programs:
             stages = {issue.operation: issue.stage for issue in program.issues}

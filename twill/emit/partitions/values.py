@@ -89,7 +89,7 @@ class Values:
         ]
 
     def result(self, operation: Operation) -> str:
-        """Return the variable of what the current instruction makes."""
+        """Return the variable of an operation's result in the current iteration."""
         place = self.places.result(operation.name)
         return self.names(place.text(self.where.iteration, self.where.round))
 
@@ -128,7 +128,7 @@ class Values:
         return Text(f"gl.convert_layout({operand.text}, gl.SliceLayout(1, {layout}))[:, None]")
 
     def expression(self, statement: Statement, at: Iteration | None = None) -> Text:
-        """Return what a statement computes, in an iteration, that of the instruction by default."""
+        """Return a statement's expression in an iteration, by default the instruction's own."""
         at = at or self.where.iteration
         operands = [self._value(o, at) for o in statement.operands]
         if name_of(statement) == "arith.select":
