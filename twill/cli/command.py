@@ -65,7 +65,7 @@ class Output:
 
     output: Annotated[
         str | None,
-        Option("--output", "-o", help="Write what is made, a JSON file, here (- for stdout)."),
+        Option("--output", "-o", help="Write the result, a JSON file, here (- for stdout)."),
     ] = None
     as_json: Json = False
 

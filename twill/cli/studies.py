@@ -87,8 +87,8 @@ def explore(
         Path | None,
         Option(
             metavar="FILE|FOLDER",
-            help="The source of the schedules' loops. Without it their own folders are looked "
-            "through, and the packaged kernels.",
+            help="Source of the schedules' loops. By default their own folders and the packaged "
+            "kernels are searched.",
         ),
     ] = None,
 ) -> None:

@@ -37,7 +37,7 @@ def migrate(
         str, Argument(help="A machine (.toml, .json), or a loop, schedule or order (.json).")
     ],
     output: Annotated[
-        str, Option("--output", "-o", help="Write the new form here; to stdout without it.")
+        str, Option("--output", "-o", help="Write the new form here; by default to stdout.")
     ] = STANDARD_OUTPUT,
 ) -> None:
     """Write a file of an earlier version in the form of today, and say what was written into it."""
