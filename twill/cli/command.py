@@ -109,9 +109,9 @@ def json_text(schema: str, data: Mapping[str, Any]) -> str:
 def refusals(
     *, as_json: bool, suggested: Callable[[], Suggestions] | None = None
 ) -> Iterator[None]:
-    """End in the exit status of a refusal: print it as data, if JSON was asked for, and what helps.
+    """End in the exit status of a refusal; print suggestions, and with `as_json` data.
 
-    `suggested`: finds what helps; not looked for without it.
+    `suggested`: finds changes that help; without it there are no suggestions.
     """
     try:
         yield

@@ -44,11 +44,11 @@ def verify(
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
-    Of a file that `twill explain --bound` has written, the certificate of the bound is checked.
+    For a file that `twill explain --bound` has written, the certificate of the bound is checked.
 
-    With --reprove also if a refutation turns out to be false, or is not made again in time. With
-    --run also if there is a race, more is occupied than there is, or a run takes longer than
-    promised or than the static interval.
+    With --reprove the status is also 1 if a refutation is false, or is not repeated in time. With
+    --run it is also 1 if there is a race, memory or registers are exceeded, or a run takes longer
+    than promised or than the static interval.
     """
     if values and not execute:
         raise InputError("only of use with --run", path="--values")

@@ -131,9 +131,9 @@ def run_kernel(
 ) -> None:
     """Run an emitted kernel and compare what it writes with its own reference.
 
-    On the GPU at hand, with times, or on NumPy with --emulate. The exit status is 1 if it breaks a
-    rule, or computes something else. The file is a program that runs with your rights: read one
-    that you do not trust first.
+    The kernel runs on the GPU at hand, with times, or on NumPy with --emulate. The exit status is 1
+    if it breaks a rule or computes something else. The file is a program that runs with your
+    rights: first read a file that you do not trust.
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))

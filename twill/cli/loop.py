@@ -49,7 +49,7 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a loop's operations cost and what limits it; status 2 if a cost is unknown."""
+    """Show the costs of a loop's operations, and its bounds; status 2 if a cost is unknown."""
     from twill.artifacts.machine import Machine
     from twill.bounds.analysis import analyse
     from twill.frontends import load_loop, machine_of, packaged_loops
@@ -89,7 +89,7 @@ def extract(
         ),
     ] = True,
 ) -> None:
-    """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
+    """Extract a loop from a TTGIR dump, and report the statements taken and those folded away."""
     from twill.frontends.ttgir import load_ttgir
     from twill.show.inputs import extraction_data, print_extraction
 

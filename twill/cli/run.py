@@ -285,7 +285,7 @@ def run(
     ] = None,
     verdict: Verdict,
 ) -> None:
-    """Run a schedule and say whether it keeps its promise.
+    """Run a schedule and report whether it keeps its promise.
 
     A kernel file (KERNEL.py) is compiled, which needs Triton and no GPU, and its machine code is
     executed. The file is a program: it is executed to be compiled.

@@ -207,7 +207,7 @@ class Dynamic:
 
     @property
     def named(self) -> EffortName:
-        """The effort that is asked for."""
+        """The effort, normal by default."""
         return self.effort or EffortName.normal
 
     def simulations(self, question: Question, loop: Loop) -> int | None:

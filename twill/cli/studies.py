@@ -92,7 +92,7 @@ def explore(
         ),
     ] = None,
 ) -> None:
-    """Write one page to look around in, which needs no network: timeline, graph, memory, program.
+    """Write an interactive page that needs no network: timeline, graph, memory, program.
 
     For example: twill explore schedule.json other.json -o explore.html
     """

@@ -128,10 +128,10 @@ def sweep(
     output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Run schedules under changed latencies, depths and whatever else has a name.
+    """Run schedules under changed latencies, depths and other named parameters.
 
     VALUES are numbers with commas between, A:B for whole numbers, START:STOP:COUNT for evenly
-    spaced ones or log:START:STOP:COUNT. A sweep with -o that was interrupted goes on where it was.
+    spaced ones or log:START:STOP:COUNT. With -o an interrupted sweep resumes where it ended.
     """
     from twill.studies.sweep import run_sweep
     from twill.studies.sweep.answers import answers

@@ -159,9 +159,10 @@ def tune(
 ) -> None:
     """Find the tiles, sub-tiles and limits that make the fastest whole kernel.
 
-    Every candidate gets a bound first; what cannot win by it is not solved. The others are
-    scheduled, simulated and ranked by the time of the whole kernel. With -o an interrupted run goes
-    on where it was, and table.md can be read meanwhile. The exit status is 1 if nothing runs.
+    Every candidate gets a bound first; candidates that cannot win are not solved. The others are
+    scheduled, simulated and ranked by the time of the whole kernel. With -o an interrupted run
+    resumes where it ended, and table.md can be read meanwhile. The exit status is 1 if no candidate
+    runs.
 
     For example: twill tune gemm_hopper -m hopper_h100 --tile 128x128x64,128x256x64 -j 2
     """
