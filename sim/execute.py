@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 
 class Run(Artifact):
-    """What a simulated run achieved.
+    """The result of a simulated run.
 
     Attributes
     ----------
     schedule, machine : str
-        What ran where.
+        The schedule that ran, and its machine.
     iterations, seed : int
         Trip count, and seed of the variable latencies.
     latency : str
         Sources of the variable latencies; ``nominal`` for those in the machine file.
     warp_scheduler : str
-        Which of several ready warps a context takes.
+        Choice of a context among several ready warps.
     without : tuple of str
         Mechanisms that were switched off.
     interference : bool
@@ -61,8 +61,8 @@ class Run(Artifact):
     static_interval_cycles : float, optional
         The initiation interval that the schedule promises.
     measured_interval_cycles : float, optional
-        The interval between iterations in the steady state; absent where there are too few
-        iterations to see one.
+        The interval between iterations in the steady state; absent where the run is too short to
+        reach one.
     iterations_per_cycle : float, optional
         Its inverse.
     period : int, optional
@@ -76,7 +76,7 @@ class Run(Artifact):
     flop_per_iteration : int
         Floating-point operations of the matrix products of one iteration on one SM.
     tflops : float, optional
-        Of all SMs of the chip, in the steady state; absent where there is no product.
+        Rate of all SMs of the chip, in the steady state; absent where there is no product.
     tolerance : float
         Relative excess that still counts as achieved.
     achieved : bool, optional
@@ -96,7 +96,7 @@ class Run(Artifact):
     kernel : Kernel, optional
         Estimates of the whole kernel for some problems, if they were asked for.
     checks : Checks, optional
-        Races, occupancy and numbers over a few iterations, if they were asked for.
+        Races, occupancy and numbers of a short run, if they were asked for.
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
@@ -138,7 +138,7 @@ class Run(Artifact):
         return f"{self.schedule} on {self.machine}: {said} over {self.iterations} iterations"
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return what the first warp of every group spends its cycles on.
+        """Return the cycles of the first warp of every group, by cause.
 
         Returns
         -------
@@ -201,28 +201,28 @@ def run(
     Parameters
     ----------
     schedule : Schedule
-        With programs; it need not have been solved.
+        A schedule with programs; it need not have been solved.
     iterations : int
         Trip count of the loop, at least 1.
     seed : int
-        Of the variable latencies, and of which warp is how old.
+        Seed of the variable latencies, and of the ages of warps.
     latency : str or iterable of str, optional
-        Of variable-latency loads, in cycles: see `twill.sim.engine.latency.parse_latencies`; their
-        nominal latency without it.
+        Latency of variable-latency loads, in cycles, by default nominal: see
+        `twill.sim.engine.latency.parse_latencies`.
     warp_scheduler : str
-        Which of several ready warps a context takes: ``round-robin`` or ``oldest``.
+        Choice of a context among several ready warps: ``round-robin`` or ``oldest``.
     without : iterable of str
         Mechanisms of the machine that are switched off: see `twill.sim.engine`.
     interference : bool
-        Whether units slow each other down as the machine file says; the static interval knows
-        nothing of it.
+        Whether units slow each other down, by the rules of the machine file. The static interval
+        does not include that.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
     clock : float, optional
         Clock in MHz at which TFLOP/s are stated; the machine's without it.
     recording : Recording, optional
-        Filled with what happens, in the last iterations if it wants no more; the run is then
-        profiled too.
+        Recording to fill with the run's events, or with those of the last iterations that it asks
+        for; the run is then profiled too.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def simulate(
 
 
 def steady_state_of(sm: StreamingMultiprocessor) -> SteadyState | None:
-    """Return the steady state of an execution that is over, None if it has too few iterations."""
+    """Return the steady state of an execution that is over, None if it was too short."""
     schedule = sm.schedule
     return steady_state(
         sm.finished_at,

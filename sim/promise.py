@@ -15,7 +15,7 @@ MOST_ITERATIONS = 1000  # of a run, however many are promised; what repeats itse
 
 @dataclass(frozen=True)
 class Kept:
-    """One interval that is promised, beside what a run took.
+    """A promised interval, compared with the interval of a run.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ def promised_conditions(schedule: Schedule) -> tuple[Conditions, ...]:
 def _kept(
     schedule: Schedule, conditions: Conditions, promised: float | None, tolerance: float
 ) -> Iterator[Kept]:
-    """Yield what became of an interval; without one, of the static interval if there is one."""
+    """Yield the comparison of a run with a promise, or else with the static interval if any."""
     run = simulate(schedule, conditions)
     said = run.static_interval_cycles if promised is None else promised
     if said is not None:

@@ -28,7 +28,7 @@ class Called(ModuleType):
 
     @property
     def __signature__(self) -> Signature:
-        """What notebooks and `help` show."""
+        """The signature that notebooks and `help` show."""
         import inspect
 
         return inspect.signature(self.__wrapped__)

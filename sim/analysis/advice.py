@@ -1,4 +1,4 @@
-"""What to change, with the gain found by trying it: deeper rings, a group more, a wait less."""
+"""Advice on changes, with the gain found by trying: deeper rings, a group more, a wait less."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ class Advice(Part):
     Attributes
     ----------
     kind : str
-        ``ring`` (more slots), ``group`` (one more), ``wait`` (one less) or ``machine`` (not to be
-        had: it tells what the hardware's part in the loss is).
+        ``ring`` (more slots), ``group`` (one more), ``wait`` (one less) or ``machine`` (not
+        available: it shows the hardware's part in the loss).
     what : str
         The change in words.
     interval_cycles : float
-        What it achieved.
+        Interval that it achieved.
     gain : float
         Part of the interval that it saves; negative if it costs.
     needs : str
-        What it takes; empty if nothing.
+        Resources that it takes; empty if none.
     fits : bool
-        Whether the machine has that.
+        Whether the machine has them.
     """
 
     kind: str

@@ -2,9 +2,9 @@
 
 Everything in an execution begins when the last thing that it waits for is over. Going back from the
 end of an iteration along these binding events gives one unbroken chain. In a steady state the chain
-closes upon itself: some event was bound, so many iterations before, by the same kind of event. Its
-cycles over its iterations are the interval: it is the cycle of greatest ratio among all through
-recorded events, the critical cycle of a max-plus system (Baccelli, Cohen, Olsder and Quadrat,
+closes upon itself: some event was bound, several iterations before, by the same kind of event. The
+chain's cycles divided by its iterations are the interval. No other cycle of recorded events has a
+greater ratio: it is the critical cycle of a max-plus system (Baccelli, Cohen, Olsder and Quadrat,
 Synchronization and Linearity, chapter 3).
 """
 
@@ -26,16 +26,16 @@ MOST_IDLE = 1000  # links without a cycle one after the other: more are a circle
 
 @dataclass(frozen=True)
 class Step:
-    """One link of the chain: cycles that passed because of one thing.
+    """A link of the chain: cycles that passed for a single reason.
 
     Attributes
     ----------
     kind : str
-        ``unit`` (an asynchronous unit works), ``issue`` (a warp issues), ``scoreboard`` (a warp
-        waits for an operand in its registers), ``latency`` (from the end of an operation's work
-        until others can read its result), ``signal`` (from an arrive until a waiter goes on),
-        ``synchronisation`` (a wait or an arrive itself), ``pipe`` and ``issue slot`` (taken by
-        another warp) or ``queue`` (of a unit, full).
+        ``unit``: an asynchronous unit works. ``issue``: a warp issues. ``scoreboard``: a warp waits
+        for an operand in its registers. ``latency``: from the end of an operation's work until
+        others can read its result. ``signal``: from an arrive until a waiter goes on.
+        ``synchronisation``: a wait or an arrive itself. ``pipe`` and ``issue slot``: taken by
+        another warp. ``queue``: a unit's queue is full.
     place : str
         The group or the unit.
     subject : str
@@ -124,7 +124,7 @@ class BindingEvents:
         self._issuers: dict[tuple[str, int], list[tuple[float, Warp]]] = {}
 
     def _issued_to(self, pipe: str, context: int) -> list[tuple[float, Warp]]:
-        """Return who issued when, to a pipe or (without a name) in a context at all."""
+        """Return the issues to a pipe, or (without a name) all of a context: cycles and warps."""
         key = (pipe, context)
         if key not in self._issuers:
             self._issuers[key] = sorted(
@@ -183,7 +183,7 @@ class BindingEvents:
         return step, self._before_use(use)
 
     def _before_use(self, use: Use) -> _Before:
-        """Return what work waited for: one of its units, busy until then, or the command."""
+        """Return the cause of the work's start: a unit that was busy until then, or the command."""
         for unit, _ in self._used[use.operation, use.iteration]:
             index = _last_before(self._uses[unit], use.begin)
             if index >= 0 and self._uses[unit][index].end >= use.begin - ROUNDING:
@@ -230,7 +230,7 @@ class BindingEvents:
         return step, partial(self._before_issue, warp, span.begin)
 
     def _cause(self, warp: Warp, span: Span, end: float) -> _Link | None:
-        """Return what ended a stall, None where the warp itself did."""
+        """Return the event that ended a stall, None where the warp itself ended it."""
         match span.kind:
             case "barrier":
                 return self._arrival(warp, span, end)
@@ -300,7 +300,7 @@ def _last_before(events: Sequence[tuple[Any, ...]], cycle: float) -> int:
 def critical_cycle(
     events: BindingEvents, last: int, first: int, interval: float | None
 ) -> Cycle | None:
-    """Return what sets the pace between two iterations of a recorded execution.
+    """Return the chain that sets the pace between two iterations of a recorded execution.
 
     `last`, `first`: iterations of the steady state to look at, going back from the last.
     `interval`: the measured interval, in cycles; without it, as where completions do not repeat,

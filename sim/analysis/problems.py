@@ -1,7 +1,7 @@
-"""What a kernel around a loop is asked for: its output tiles, and the iterations for each.
+"""Problems that a kernel around a loop solves: output tiles, and the iterations of each.
 
-A loop says what an output tile is: the rows and columns of its accumulators, and how much of the
-other sequence, or of a product's depth, an iteration takes.
+The loop determines an output tile: the rows and columns of its accumulators. An iteration's share
+of the other sequence, or of a product's depth, follows from the loop too.
 """
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ def streamed_rows(loop: Loop) -> int:
 def product_tile(loop: Loop) -> tuple[int, int, int]:
     """Return the rows and columns of an output tile, and the depth of an iteration.
 
-    Sub-tiles that share the right factor lie below each other, those that share the left one beside
-    each other.
+    Sub-tiles that share the right factor are stacked by rows; sub-tiles that share the left factor
+    are adjacent by columns.
 
     Raises
     ------

@@ -108,9 +108,9 @@ class Profile(Part):
         Share of the issue slots of each context that take an instruction; none where the machine
         has no limit.
     groups : tuple of Spent
-        What the first warp of every group spends its cycles on; each group's shares add up to 1.
+        Cycles of the first warp of every group, by cause; each group's shares add up to 1.
     critical : Critical, optional
-        What sets the pace; absent where the recording is too short.
+        The chain that sets the pace; absent where the recording is too short.
     """
 
     first: int
@@ -223,7 +223,7 @@ def _within(spans: Iterable[Span], begin: float, end: float) -> dict[tuple[str, 
 
 
 def values_of(schedule: Schedule) -> dict[str, str]:
-    """Return, for every barrier and operation, the value that who waits for it is after.
+    """Return, for every barrier and operation, the value that its waiters need.
 
     A barrier called ``VALUE.something`` is about that value; any other about the operation whose
     completion arrives there by itself, if there is one.

@@ -1,4 +1,4 @@
-"""Rings of other depths: what changes in storage, barriers and waits, and what it takes."""
+"""Rings of other depths: the changes to storage, barriers and waits, and resources needed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Changed:
     schedule : Schedule
         The result.
     needs : str
-        What it takes that may be missing; empty if nothing.
+        Resources that it takes and that may be missing; empty if none.
     fits : bool
-        Whether the machine has it.
+        Whether the machine has them.
     without : tuple of str
         Mechanisms of the machine that are switched off for it.
     """
@@ -84,10 +84,10 @@ def streaming(schedule: Schedule) -> list[str]:
 
 
 def with_depth(schedule: Schedule, slots: int) -> Changed:
-    """Give the ring of every streaming load so many slots, more or fewer than it has.
+    """Give the ring of every streaming load `slots` slots, more or fewer than it has.
 
     A ring whose slots share addresses with other values gets addresses of its own, behind all
-    others: it may need more room than a schedule that was solved for that depth.
+    others. The schedule may then need more room than if it had been solved for that depth.
 
     Raises
     ------

@@ -60,9 +60,9 @@ def steady_state(
 ) -> SteadyState | None:
     """Find the warm-up and measure the interval behind it, before the run drains.
 
-    Where the distances between completions repeat throughout the second half, the warm-up is what
-    lies before they began to, and the interval is exact. Otherwise the warm-up is cut off where
-    that makes the rest's mean most certain (`mser`), and a confidence interval says how certain.
+    Where the distances between completions repeat throughout the second half, the warm-up ends
+    where they begin to, and the interval is exact. Otherwise the warm-up is cut off where that
+    makes the mean of the rest most certain (`mser`), and a confidence interval shows how certain.
 
     `finished`: completion time of each iteration, in cycles.
     `drain`: iterations at the end that are left out.
@@ -106,9 +106,10 @@ def mser(gaps: Sequence[float]) -> int:
 def confidence(gaps: Sequence[float]) -> Batches | None:
     """Return the confidence interval of the gaps' mean, None if there are fewer than ten.
 
-    The gaps are cut into batches of equal length, whose means are nearly independent and normal if
-    the batches are long (Law and Kelton, Simulation Modeling and Analysis, section 9.5.3; 10 to 30
-    batches after Schmeiser 1982). Independent ones show a greater lag-1 autocorrelation once in 20.
+    The gaps are cut into 10 to 30 batches of equal length (Schmeiser 1982). Means of long batches
+    are nearly independent and normal (Law and Kelton, Simulation Modeling and Analysis, section
+    9.5.3). The lag-1 autocorrelation of independent means lies beyond the limit, of either sign,
+    once in 20 runs.
 
     `gaps`: distances between completions in the steady state, in cycles.
     """

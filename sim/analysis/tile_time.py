@@ -1,8 +1,8 @@
-"""What one output tile of a kernel takes, before, in and after its loop.
+"""The time of an output tile of a kernel: before, in and after its loop.
 
-A block loads what lives throughout the loop, runs the loop, and stores its accumulators. The loop
-is simulated; what stands before and after it is costed by the machine's rules, one thing after the
-other.
+A block loads the values that live throughout the loop, runs the loop, and stores its accumulators.
+The loop is simulated. The work before and after it is costed by the machine's rules, one operation
+after the other.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class TileTime:
 
     @property
     def cycles(self) -> float:
-        """What it takes of the SM between two others."""
+        """Cycles of the SM that the tile takes between two others."""
         return self.prologue + self.loop + self.epilogue + self.stores - self.hidden
 
     @property
     def hidden_by_cause(self) -> dict[str, float]:
-        """What is hidden, in proportion to what there is."""
+        """The hidden cycles, divided in proportion to the cycles of each cause."""
         fill = self.prologue + self.waiting
         around = fill + self.overlappable + self.stores
         part = self.hidden / around if around else 0.0
@@ -85,9 +85,9 @@ class Pace:
     def cycles(self, iterations: int) -> tuple[float, float, float]:
         """Return the cycles of the loop, and two parts of them that neighbours can hide.
 
-        That is until anything but loads starts, and from then on until accumulators in tensor
-        memory are touched, which others may read until then; together no more than the loop takes
-        beyond its steady pace: what is busy all the time does nothing ahead.
+        The first part lasts until anything but loads starts. The second lasts from then until
+        accumulators in tensor memory are touched, since others may read them until then. Together
+        they are at most the loop's time beyond its steady pace: a busy unit does nothing ahead.
         """
         least, *longer = SIMULATED
         known = max([min(iterations, least), *(n for n in longer if n <= iterations)])
@@ -127,9 +127,9 @@ def _updating(loop: Loop) -> set[str]:
 
 
 class Ends:
-    """What a tile takes before and after its loop, by the machine's rules.
+    """The time of a tile before and after its loop, by the machine's rules.
 
-    `assignment`: group by operation; without it each accumulator is on one of its own.
+    `assignment`: group by operation; without it each accumulator has a group of its own.
     `partial`: whether results stay as they are accumulated, and are added up where they are stored.
 
     Attributes
@@ -137,7 +137,7 @@ class Ends:
     prologue, epilogue, stores : float
         Cycles of the loads before, of the longest group's work behind, of its stores.
     not_costed : list of str
-        What the machine has no rule for.
+        Operations that the machine has no rule for.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The kernel around the loop: tiles, their beginnings and ends, and the time of all of them.
 
 A block of the kernel computes one output tile (`tile_time`), and goes on to the next one or leaves
-it to another block. Tiles are dealt out to the SMs; the last one to be done says how long it takes.
+it to another block. Tiles are dealt out to the SMs; the last SM to finish determines the time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEFAULT_HEADS = 16
 
 
 class Shares(Part):
-    """What the time of all SMs goes into, in parts of 1.
+    """The time of all SMs by cause, in parts of 1.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Shares(Part):
     launch : float
         From the kernel before to this one.
     fill : float
-        Loads before the loop, and until it computes for the first time.
+        Loads before the loop, and the loop until it computes for the first time.
     loop : float
-        What its steady pace exceeds its products' work.
+        Excess of the loop's steady pace over its products' work.
     drain : float
-        What it takes besides.
+        The rest of the loop.
     epilogue : float
         Reading, scaling, converting, staging and storing the results.
     edges : float
@@ -57,26 +57,26 @@ class Shares(Part):
 
 
 class Time(Part):
-    """What a whole kernel takes for a problem.
+    """The time of a whole kernel for a problem.
 
     Attributes
     ----------
     sizes : dict
-        Of the problem, by name.
+        Sizes of the problem, by name.
     tiles, tiles_per_multiprocessor : int
         Output tiles in all, and of the SM that has most.
     iterations : int
-        Of the loop for the tile that has most.
+        Iterations of the loop for the tile that has most.
     prologue_cycles, loop_cycles, epilogue_cycles : float
-        Of that tile: loads before the loop, the loop from its first issue to its last result, what
-        follows.
+        Cycles of that tile: loads before the loop, the loop from its first issue to its last
+        result, and the work after it.
     overlapped_cycles : float
-        Of these, what a persistent block hides behind its neighbours' loops; counted for all tiles
-        but one.
+        Part of these that a persistent block hides behind its neighbours' loops; counted for all
+        tiles but one.
     microseconds, tflops : float
-        Of the kernel, at the clock, launch included.
+        Time and rate of the kernel, at the clock, launch included.
     shares : Shares
-        What the time of all SMs goes into.
+        The time of all SMs by cause.
     """
 
     sizes: dict[str, int]
@@ -93,7 +93,7 @@ class Time(Part):
 
 
 class Kernel(Part):
-    """Estimates of several problems, with what they rest on.
+    """Estimates for several problems, with their assumptions.
 
     Attributes
     ----------
@@ -107,9 +107,9 @@ class Kernel(Part):
     clock_source : str
         Where it comes from.
     not_costed : tuple of str
-        What the machine file has no rule or figure for, and counts as nothing.
+        Work that the machine file has no rule or figure for; its cost counts as 0.
     estimates : tuple of Time
-        One for each problem.
+        The estimate of each problem.
     """
 
     tile: tuple[int, ...]
@@ -174,7 +174,7 @@ class WholeKernel:
     clock_mhz, clock_source : float, str
         Clock and where it comes from.
     not_costed : list of str
-        What the machine file has no rule or figure for.
+        Work that the machine file has no rule or figure for.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class WholeKernel:
         self._work, self._flop = _products(schedule.loop, machine)
 
     def time(self, problem: Problem) -> Time:
-        """Return what it takes for a problem."""
+        """Return the time of a problem."""
         every = self._multiprocessors
         tiles = [(self._tile(iterations), number) for iterations, number in problem.trips]
         busy, most = _dealt([(tile.cycles, number) for tile, number in tiles], every)
@@ -287,7 +287,7 @@ def least_microseconds(
     clock: float | str | None = None,
     persistent: bool = True,
 ) -> float:
-    """Return what no kernel takes less than, by `WholeKernel`, whose loop takes an interval.
+    """Return a lower bound on the time of `WholeKernel` for kernels whose loop takes an interval.
 
     `interval`: cycles that an iteration takes at least in every run, however short.
     """

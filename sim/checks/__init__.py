@@ -1,4 +1,4 @@
-"""What a run of a few iterations shows about a program: races, occupancy, and its numbers."""
+"""Checks of a program by a short run: races, occupancy, and its numbers."""
 
 from __future__ import annotations
 

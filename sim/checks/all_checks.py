@@ -1,6 +1,6 @@
-"""What a run of a few iterations shows about a program: races, occupancy, and its numbers.
+"""Checks of a program by a short run: races, occupancy, and its numbers.
 
-A program repeats itself, so that a few iterations more than its slots, stages and distances show
+A program repeats itself, so that a run somewhat longer than its slots, stages and distances shows
 every race that it has.
 """
 
@@ -30,7 +30,7 @@ MOST_ITERATIONS = 1000
 
 
 class Checks(Part):
-    """What a few iterations of a program show; races and wrong reads end the run instead.
+    """Results of a short run of a program; races and wrong reads end the run instead.
 
     Attributes
     ----------
@@ -73,15 +73,15 @@ def check(
 ) -> Checks:
     """Execute a program with every check.
 
-    `values`: also compute on NumPy tiles what each operation makes of what its slots really hold;
-    where one does not say what it computes, all but loads compute stand-ins.
-    `live`: registers live along each group's program, which are then held against what it has; see
-    `Occupancy.report`. Without it those that are occupied are.
+    `values`: also compute each operation on NumPy tiles, from the actual contents of its slots; if
+    an operation does not define its computation, all but loads compute stand-ins.
+    `live`: registers live along each group's program, to compare with its allocation; see
+    `Occupancy.report`. By default the occupied registers are compared.
 
     Raises
     ------
     InputError
-        If it takes more than `MOST_ITERATIONS` to show all and no trip count is given.
+        If a complete check takes more than `MOST_ITERATIONS` and no trip count is given.
     SimulationError
         If a read finds a wrong instance or a slot is overwritten too early, or nothing puts two
         accesses in order, or the program deadlocks.

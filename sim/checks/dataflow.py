@@ -1,9 +1,9 @@
 """Which numbers go into which, as expressions that are shared wherever they are equal.
 
-An expression is a number into a table: a tile from outside, an operation on other expressions, or
-a tile put together from several because it was written by halves or by warps that disagree. Equal
-expressions compute equal tiles, so that two executions agree if their expressions do, and NumPy is
-asked only about what is left.
+An expression is a number into a table: a tile from outside, an operation on other expressions, or a
+mixture of several tiles. (Mixtures are tiles written by halves, or by warps that disagree.) Equal
+expressions compute equal tiles: two executions agree if their expressions do. NumPy is needed only
+for the rest.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Source:
 class Dataflow:
     """The operations of a loop as functions of their sources.
 
-    `stand_ins`: whether each operation but loads computes some function of all that it reads, which
-    tells one operand from another but means nothing.
+    `stand_ins`: whether each operation but loads computes an arbitrary function of all its
+    operands, which distinguishes them but means nothing.
 
     Raises
     ------
     InputError
-        If an operation does not say what it computes, or of what.
+        If an operation does not define its computation, or its operands.
     """
 
     def __init__(self, loop: Loop, *, stand_ins: bool = False) -> None:
@@ -97,7 +97,7 @@ class Dataflow:
         self.functions[name] = functools.partial(anything, shape)
 
     def _arithmetic(self, operation: Operation) -> list[str]:
-        """Return what was folded between the load and the store of one operation."""
+        """Return the operations that are folded between the load and the store of one operation."""
         count = operation.attributes.get("arithmetic", 0)
         into = [folded.kind for folded in self.loop.folded if operation.name in folded.into]
         return into[-count:] if isinstance(count, int) and count else []
@@ -161,10 +161,10 @@ class Dataflow:
         return found
 
     def results(self, iterations: int) -> list[tuple[str, int]]:
-        """Return what leaves the loop, as operations and iterations.
+        """Return the results that leave the loop, as operations and iterations.
 
-        That is what every store stores, and of values that the next iteration would read, or
-        that nothing reads, the last instances.
+        Results are the tiles of every store, and the last instances of values that the next
+        iteration would read, or that nothing reads.
         """
         read = {d.producer for d in self.loop.dependences if d.kind == "data"}
         found = []
@@ -175,7 +175,7 @@ class Dataflow:
         return found
 
     def carried(self, iterations: int) -> list[tuple[str, int]]:
-        """Return the last instances of what the next iteration would read."""
+        """Return the last instances of values that the next iteration would read."""
         return [(name, iterations - 1) for name in self._carried]
 
     @functools.cached_property
@@ -215,9 +215,9 @@ class Expressions:
     def number(self, *expression: object) -> int:
         """Return the number of an expression.
 
-        `*expression`: ``load``, ``first``, ``invariant``, ``constant`` or ``factor`` with what it
-        is of; ``made`` with the operation and its operands' numbers; ``mixed`` with two numbers;
-        ``warps`` with one for each of several warps.
+        `*expression`: ``load``, ``first``, ``invariant``, ``constant`` or ``factor`` with its
+        subject. Or ``made`` with the operation and its operands' numbers, ``mixed`` with two
+        numbers, ``warps`` with a number for each of several warps.
         """
         found = self._numbers.get(expression)
         if found is None:
@@ -226,9 +226,9 @@ class Expressions:
         return found
 
     def made(self, operation: str, iteration: int, of: Sequence[int]) -> int:
-        """Return what an operation makes in an iteration.
+        """Return the expression of an operation's result in an iteration.
 
-        `of`: for each of its operands that is made in the loop, in order, what was read for it.
+        `of`: the expressions that were read for its operands from the loop, in order.
         """
         if operation not in self.dataflow.functions:
             return self.number("load", operation, iteration)
@@ -254,7 +254,7 @@ class Expressions:
         return parts[0] if len(set(parts)) == 1 else self.number("warps", *parts)
 
     def written(self, iterations: int) -> dict[tuple[str, int], int]:
-        """Return what every operation makes in the loop as written."""
+        """Return the expressions of all results in the loop as written."""
         made: dict[tuple[str, int], int] = {}
         for iteration in range(iterations):
             for name in self._in_order():
@@ -283,7 +283,7 @@ class Expressions:
     # -- numbers ------------------------------------------------------------------------------
 
     def evaluate(self, wanted: Iterable[int], inputs: Inputs) -> dict[int, Array]:
-        """Return the tiles of some expressions; each is kept while somebody needs it."""
+        """Return the tiles of some expressions; each tile is kept until its last use."""
         wanted = set(wanted)
         needed = self._needed(wanted)
         uses = Counter(n for number in needed for n in self._operands(number))
@@ -354,7 +354,7 @@ class Expressions:
 
 
 def _as_operand(value: Array, axes: Axes | None, tile: Tile) -> Array:
-    """Lay a value out as an operand; what is no tile of this loop is no number in any element."""
+    """Lay a value out as an operand; a value that does not fit the tile becomes all NaN."""
     try:
         with np.errstate(all="ignore"):
             return rounded(placed(value, axes, tile.shape), tile.dtype)

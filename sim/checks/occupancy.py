@@ -47,7 +47,7 @@ class _Life:
 
     @property
     def end(self) -> float:
-        """When its place holds something else, or nobody needs it any more."""
+        """The cycle of its last access, or of its overwriting if that comes first."""
         return min(self.last_access, self.overwritten)
 
 
@@ -118,7 +118,7 @@ class Occupancy:
     # -- when it is over ----------------------------------------------------------------------
 
     def shares(self) -> Iterator[Share]:
-        """Yield what is occupied when, by what; invariants are not among it."""
+        """Yield the memory and registers that values occupy over time, without invariants."""
         for key, life in self._lives.items():
             value, place, iteration, warp = key
             begin = self._taken_over(key, life)
@@ -206,7 +206,7 @@ class Occupancy:
         yield from self._groups
 
     def always(self) -> dict[str, int]:
-        """Return what invariants, addresses and counters occupy throughout."""
+        """Return the memory and registers that invariants, addresses and counters always occupy."""
         found: dict[str, int] = defaultdict(int)
         schedule, registers = self._schedule, self._schedule.machine.registers
         for invariant in schedule.loop.invariants:
@@ -272,7 +272,7 @@ class Occupancy:
         return given or (registers.limit.value if registers is not None else None)
 
     def _file(self, groups: Mapping[str, Occupied], *, along: bool) -> Occupied:
-        """Return the register file as the sum over all threads of what their groups have."""
+        """Return the register file as the sum over the registers of all threads."""
         machine = self._schedule.machine
         threads = {place: machine.threads(group.warps) for place, group in self._groups.items()}
 
@@ -292,7 +292,7 @@ class Occupancy:
         )
 
     def _given(self) -> dict[str, int]:
-        """Return what rings and invariants are given, or groups."""
+        """Return the memory allocated to rings and invariants, and the registers of groups."""
         found = {place: group.registers or 0 for place, group in self._groups.items()}
         for memory in ("smem", "tmem"):
             storage = [s for s in self._schedule.storage if s.memory == memory]

@@ -1,4 +1,4 @@
-"""What is said of how full memories and registers are."""
+"""Occupancy of memories and registers, as reported."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ class Occupied(Part):
     unit : str
         ``bytes``, ``columns`` or ``registers per thread``; ``registers`` of the register file.
     capacity : int, optional
-        What the machine has of it, or the group was given; absent where that is not limited.
+        Size of the memory, or registers of the group; absent where that is not limited.
     allocated : int
-        What rings and invariants are given for the whole loop. Of registers, what the group is
-        given.
+        Memory that rings and invariants have for the whole loop; registers that the group has.
     always : int
-        What invariants occupy throughout; of registers also addresses and counters.
+        Amount that invariants occupy throughout; for registers also addresses and counters.
     peak : float
         The most that was occupied at once, invariants included.
     peak_cycle : float
-        The first cycle at which it was.
+        The first cycle at which the peak was reached.
     mean : float
-        Over the cycles of the run.
+        Mean over the cycles of the run.
     along_program : int, optional
-        Of a group's registers, the most that is live between the instructions of its program,
-        whatever the times are; what is always occupied is included.
+        The most registers of a group that are live between the instructions of its program,
+        whatever the times are; those that are always occupied are included.
     """
 
     unit: str
@@ -46,16 +45,16 @@ class Occupied(Part):
 
     @property
     def exceeded(self) -> bool:
-        """Whether more is occupied, or given away, than there is.
+        """Whether more is occupied, or allocated, than there is.
 
-        Of registers, whether more is live along the program: compilers do not look at the clock.
+        Registers count along the program, since compilers do not look at the clock.
         """
         most = self.peak if self.along_program is None else self.along_program
         return self.capacity is not None and max(self.allocated, most) > self.capacity
 
 
 class Share(NamedTuple):
-    """What an instance of a value, or a part of it, occupies for some time.
+    """Memory or registers that an instance of a value, or a part of it, occupies for some time.
 
     Attributes
     ----------
@@ -66,11 +65,11 @@ class Share(NamedTuple):
     staged : bool
         Whether it is the staging in SMEM of a register value.
     slot : int
-        Where it lies in its ring.
+        Its slot in the ring.
     warp : int
-        Of the group; 0 for what all warps share.
+        Number in the group; 0 for a value that all warps share.
     amount : Fraction
-        In the units of `Occupied`.
+        Amount in the units of `Occupied`.
     begin, end : float
         Cycles.
     """

@@ -1,17 +1,17 @@
 """Races: two accesses to one place, one of them a write, that nothing puts in order.
 
-Nothing here depends on cycles or on what a slot holds: an access without a chain of
-`twill.sim.checks.vector_clocks` to the other one is a race even if it was lucky in time, and the
+Nothing here depends on cycles or on the contents of slots. Two accesses without a chain of
+`twill.sim.checks.vector_clocks` between them are a race, even if their cycles are in order. The
 check of values may be wrong without this one being wrong with it.
 
-What orders accesses without an instruction in the program: an in-order unit executes commands in
-the order in which they were issued, if something puts the issues in order (results are another
-matter: only an accumulator of the same unit may be read without a wait); and the warps of a group
-that pass values through memory wait for each other.
+Two rules order accesses without an instruction in the program. An in-order unit executes commands
+in the order of their issues, if something orders the issues. (Of its results only an accumulator
+may be read without a wait, by the same unit.) And the warps of a group that pass values through
+memory wait for each other.
 
-Where units reach shared memory through a proxy, accesses need to see each other, and a unit's needs
-a fence behind what warps did (Triton's ConSan: visibility, precise write tracking, and
-generic-to-async proxy ordering).
+Where units reach shared memory through a proxy, an access must also be visible to the next one. A
+unit's access needs a fence behind accesses of warps (Triton's ConSan: visibility, precise write
+tracking, and generic-to-async proxy ordering).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Done:
 
     @property
     def over(self) -> list[Epochs]:
-        """The epochs in which it was over: who knows all of one entry knows that it was."""
+        """The epochs in which it was over: an agent that knows all of one entry knows so."""
         if not self.to_await or self.execution is None:
             return [self.epochs]
         awaited, met = self.execution.awaited, self.execution.met
@@ -83,7 +83,7 @@ class _Done:
 
 @dataclass(eq=False)
 class _History:
-    """What was done to a cell: its last write, and the reads since."""
+    """Accesses to a cell: its last write, and the reads since."""
 
     write: _Done | None = None
     reads: dict[Instance, _Done] = field(default_factory=dict)
@@ -150,9 +150,9 @@ class Races:
             access.close()
 
     def _access(self, event: Access, *, chained: bool) -> tuple[_Done, Clock]:
-        """Return an access, with what is known at its begin.
+        """Return an access, with the clock at its begin.
 
-        `chained`: whether it knows of what its unit does in order as well.
+        `chained`: whether the access also knows of earlier commands on its in-order unit.
         """
         who = (event.operation, event.of_iteration)
         agent = self._order.agents[event.group, event.warp]
@@ -172,7 +172,7 @@ class Races:
         return _Done(who, event.group, epochs, execution, work.by_proxy), clock
 
     def _beneath(self, cell: Cell) -> Iterator[tuple[Cell, _History]]:
-        """Yield the cells that lie over the addresses of one, with what was done to them."""
+        """Yield the cells that overlap the addresses of one, with their accesses."""
         for other in self._cells.beneath(cell):
             if (history := self._histories.get(other)) is not None:
                 yield other, history

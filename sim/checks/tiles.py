@@ -1,10 +1,10 @@
-"""What operations compute, on NumPy tiles, and packaged kernels whose results have a formula.
+"""Operations on NumPy tiles, and packaged kernels whose results have a formula.
 
 Elements are rounded to their type after every operation; products take their factors in that type
 and accumulate in float32, as tensor cores do.
 
-Attention is softmax(Q K^T / sqrt(D)) V over the keys that the loop streams; its gradients are
-those of sum(O * dO), over the queries that the loop streams; a matrix product is a sum over tiles.
+Attention is softmax(Q K^T / sqrt(D)) V over the keys that the loop streams. Its gradients are
+those of sum(O * dO), over the queries that the loop streams. A matrix product is a sum over tiles.
 """
 
 from __future__ import annotations
@@ -87,15 +87,15 @@ ROUNDINGS = frozenset({"arith.truncf", "arith.extf", "tt.fp_to_fp"})
 
 
 def function_of(operation: Operation, between: Sequence[str] = ()) -> Function:
-    """Return what an operation computes of its operands.
+    """Return the function that an operation computes of its operands.
 
-    `between`: what stands between load and store of one that goes through tensor memory chunk by
-    chunk.
+    `between`: the arithmetic between load and store of an operation that goes through tensor memory
+    chunk by chunk.
 
     Raises
     ------
     InputError
-        If the operation does not say it.
+        If the operation does not define it.
     """
     kind, count = operation.kind, len(operation.operands)
     if kind in ("tmem_update", "tmem_drain"):
@@ -221,7 +221,7 @@ Named = dict[str, Array]
 
 
 class Inputs:
-    """What a loop takes from outside, each an array that fits the tile.
+    """Inputs of a loop from outside, each an array that fits the tile.
 
     Random tiles, and first values that change nothing: zero, or the least of a maximum.
     """
@@ -295,7 +295,7 @@ class _Scaled(Inputs):
         return np.full(tile.shape, self._scale * (LOG2_E if exponential else 1.0))
 
     def load(self, operation: str, iteration: int, tile: Tile) -> Array:
-        """Return what is given, or random numbers."""
+        """Return the given tile, or random numbers."""
         if operation in self._given:
             return np.asarray(self._given[operation][iteration])
         return super().load(operation, iteration, tile)

@@ -1,10 +1,10 @@
 """Whether a pipelined program computes what the loop as written computes.
 
-What it computes is followed through its slots, as expressions. A read finds what lies in the slot
-at its first and at its last cycle; if that changed in between it gets half of each. While a slot is
-being written a reader finds half of what was there before and half of the new. A write over the
-addresses of other slots leaves nothing there. No read is refused, and nothing is assumed to be in
-its slot because a schedule says so.
+Values are followed through their slots, as expressions. A read finds the contents of the slot at
+its first and at its last cycle; if they changed in between it gets half of each. While a slot is
+being written a reader finds half of the old contents and half of the new. A write over the
+addresses of other slots leaves nothing there. No read is refused, and no slot is assumed to hold a
+value because a schedule says so.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ class WrongResult(Part):
 
 
 class Numbers(Part):
-    """How the numbers of a program compare.
+    """Comparison of a program's numbers with those of the loop as written.
 
     Attributes
     ----------
     results : int
         Tiles that leave the loop: those stored, and the last instances of those carried.
     wrong : tuple of WrongResult
-        Those that are not equal, in every element, to those of the loop as written.
+        Results that differ, in any element, from those of the loop as written.
     silent : str, optional
-        Which operation does not say what it computes, so that all but loads computed stand-ins:
-        functions of all that they read, which mean nothing but tell one operand from another.
+        The operation that does not say what it computes, so that all but loads computed stand-ins:
+        arbitrary functions that only distinguish their operands.
     formula_error : float, optional
         Largest error against the formula of a packaged kernel, relative to the largest element.
     formula_tolerance : float, optional
-        What roundings to float16 account for.
+        The error that roundings to float16 account for.
     """
 
     results: NonNegativeInt
@@ -179,7 +179,7 @@ class Values:
 
 @dataclass
 class _Slot:
-    """What a slot holds, what is being written to it, and who writes there or over it."""
+    """Contents of a slot, the value being written to it, and the writer there or over it."""
 
     holds: int = NOTHING
     coming: int | None = None
@@ -267,12 +267,12 @@ class Provenance:
         return self._expressions.mixed(slot.holds, slot.coming)
 
     def _execution(self, event: Access) -> _Operands:
-        """Return what an operation has read with all of its warps, or what one warp moves."""
+        """Return the operands that all warps of an operation have read, or those of one move."""
         warp = SHARED if event.operation in self._works else event.warp
         return self._read[event.operation, event.of_iteration, warp]
 
     def _made(self, event: Access, warp: int) -> int:
-        """Return what an operation makes on a warp, or as a whole, of what it has read."""
+        """Return an operation's result on a warp, or as a whole, from the operands read."""
         operation, iteration = event.operation, event.of_iteration
         read = self._execution(event)
         if operation not in self._works:

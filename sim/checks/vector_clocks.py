@@ -1,13 +1,13 @@
-"""What happened before what: a vector clock for every agent of an execution.
+"""The happened-before order: a vector clock for every agent of an execution.
 
-One thing happens before another if a chain of program order, issues, completions that somebody
-awaits, and arrives and waits at barriers leads from one to the other (Lamport 1978; vector clocks
-as in Flanagan and Freund, FastTrack, PLDI 2009). Every warp is an agent, and so is every instance
-of an asynchronous operation, from its issue to its completion.
+An event happens before another if a chain leads from the first to the second (Lamport 1978). Links
+of a chain are program order, issues, awaited completions, and arrives and waits at barriers. Vector
+clocks are as in Flanagan and Freund, FastTrack, PLDI 2009. Every warp is an agent, and so is every
+instance of an asynchronous operation, from its issue to its completion.
 
-Where units reach shared memory through a proxy of their own, a clock has three parts: what is over,
-what of that an agent sees, and what of that is behind a proxy fence. TMA's completion passes on the
-first, and of the others only what it wrote itself.
+If units reach shared memory through proxies of their own, a clock has three parts: events that are
+over, those that the agent sees, and those behind a proxy fence. TMA's completion passes on the
+first part, and of the others only its own writes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def knows(clock: Clock, epochs: Mapping[int, int]) -> bool:
 
 @dataclass(eq=False)
 class OperationClock:
-    """One operation in one iteration: what its agents know, and their epochs in it."""
+    """An operation in an iteration: the knowledge of its agents, and their epochs in it."""
 
     clock: Clock  # what all that issued it know together
     group: str
@@ -68,16 +68,16 @@ class OperationClock:
 
 
 class HappenedBefore:
-    """Follows what every warp and every operation knows of the others.
+    """Tracks what every warp and every operation knows of the others.
 
     Attributes
     ----------
     agents : dict
         The agent of every warp, by group and number.
     clocks : list of Clock
-        Of the warps' agents.
+        The clocks of the warps' agents.
     handlers : Handlers
-        What it does with which events.
+        Its handlers, by type of event.
 
     Raises
     ------
@@ -128,11 +128,11 @@ class HappenedBefore:
     # -- what clocks say ----------------------------------------------------------------------
 
     def blank(self) -> Clock:
-        """Return the clock of who knows nothing: in order, and if told apart visible and fenced."""
+        """Return an empty clock; with proxies it has parts for visible and fenced accesses too."""
         return np.zeros(3 * self._count if self._proxies else self._count, np.int64)
 
     def enter(self, clock: Clock, agent: int, epoch: int) -> None:
-        """Begin an epoch of an agent, who sees what it did itself."""
+        """Begin an epoch of an agent, which sees its own accesses."""
         clock[agent] = epoch
         if self._proxies:
             clock[self._count + agent] = epoch
@@ -176,7 +176,7 @@ class HappenedBefore:
     def _issued(self, event: Issued) -> None:
         """Let an operation know what the warps that issue it know.
 
-        Its completion tells nothing of what a warp does behind the issue: that is a next epoch.
+        Its completion does not cover what a warp does behind the issue: that is a next epoch.
         """
         agent = self.agents[event.group, event.warp]
         execution = self.execution(event.operation, event.iteration)
@@ -208,7 +208,7 @@ class HappenedBefore:
         self._queues[unit, execution.group].append(execution)
 
     def _completed(self, event: Completed) -> None:
-        """Let those who await an operation know what it was queued behind; forget an old one."""
+        """Pass the commands that an operation was queued behind to its waiters; drop old ones."""
         operation, iteration, _ = event
         execution = self.execution(operation, iteration)
         if execution.behind is not None:
@@ -218,7 +218,7 @@ class HappenedBefore:
     # -- synchronisation ----------------------------------------------------------------------
 
     def _arrived(self, event: Arrived) -> None:
-        """Let a phase know what those who arrive know."""
+        """Add the knowledge of an arriving agent to the phase."""
         barrier, iteration = event.barrier, event.iteration
         number, slot = divmod(iteration, self._slots[barrier])
         phases = self._phases[barrier, slot]
@@ -238,10 +238,10 @@ class HappenedBefore:
         self._next_epoch(agent)
 
     def _told_by(self, operation: str, execution: OperationClock) -> Clock:
-        """Return what the completion of an asynchronous operation tells those who wait for it.
+        """Return the clock that the completion of an asynchronous operation passes to its waiters.
 
-        A tensor core's commit passes on all that its issuer knew; the bytes that TMA counts say
-        that they are there, and nothing of what their issuer saw.
+        A tensor core's commit passes on all that its issuer knew. The bytes that TMA counts only
+        show that they have arrived, and nothing of what their issuer saw.
         """
         clock = execution.clock
         if not self._works[operation].by_proxy or self._unit[operation] is not None:
@@ -318,7 +318,7 @@ class HappenedBefore:
 def _concurrent(schedule: Schedule) -> int:
     """Return more instances of one operation than a program waits for at once.
 
-    More are under way where nobody waits: on an in-order unit, who knows one knows those before it.
+    More are under way only without waits: on an in-order unit, a wait for one covers all before it.
     """
     slots = [storage.slots for storage in schedule.storage]
     stages = [program.last_stage for program in schedule.programs]

@@ -1,4 +1,4 @@
-"""Accesses: who did what to which cell of memory, and who can see that it is over.
+"""Accesses to cells of memory, with the observers that can see that they are over.
 
 The rules are those of Triton's ConSan (`TritonInstrument.md`). Every partition has two observers:
 itself, and the tensor core on its behalf, which sees what the partition sees and the products that
@@ -36,18 +36,18 @@ class Actor(NamedTuple):
 
     @property
     def sees(self) -> int:
-        """The bit that says what its accesses may build on."""
+        """The observer whose view its accesses rely on, as a bit."""
         return (2 if self.unit == "tcgen05" else 1) << 2 * self.partition
 
     @property
     def shows(self) -> int:
-        """The bits of who sees its accesses without waiting."""
+        """The observers that see its accesses without waiting, as bits."""
         return {"threads": observers(self.partition), "tcgen05": self.sees}.get(self.unit, 0)
 
 
 @dataclass(eq=False)
 class Access:
-    """A read or a write: who sees it, and whose fences cover it, as bits of observers."""
+    """A read or a write: observers that see it, and those whose fences cover it, as bits."""
 
     what: str
     place: Place
@@ -65,7 +65,7 @@ class Access:
 
     @property
     def described(self) -> str:
-        """What it is, and where."""
+        """The access and its place, as text."""
         return f"{self.what} ({self.place})"
 
 
@@ -78,7 +78,7 @@ class Cell:
 
 
 Published = dict[Access, bool]
-"""Accesses that whoever waits comes to see, and whether they are covered by a fence."""
+"""Accesses that become visible to a waiter, and whether they are covered by a fence."""
 
 
 class Accesses:
@@ -89,7 +89,7 @@ class Accesses:
         self._arrivals: dict[int, Access] = {}  # of the tensor core, the last for a partition
 
     def read(self, name: str, cells: Iterable[Cell], access: Access) -> None:
-        """Let `access` read cells of what is called `name`."""
+        """Let `access` read cells of the memory called `name`."""
         access.memory = name
         for cell in cells:
             if cell.write is None:
@@ -99,7 +99,7 @@ class Accesses:
             cell.reads[access.actor] = self._remember(access)
 
     def write(self, name: str, cells: Iterable[Cell], access: Access) -> None:
-        """Let `access` overwrite cells of what is called `name`."""
+        """Let `access` overwrite cells of the memory called `name`."""
         access.memory = name
         for cell in cells:
             if cell.write is not None:
@@ -111,7 +111,7 @@ class Accesses:
             cell.write, cell.reads = self._remember(access), {}
 
     def arrive(self, access: Access) -> None:
-        """Let the tensor core arrive somewhere, which whoever sees a later arrival sees too."""
+        """Let the tensor core arrive; observers that see a later arrival see this one too."""
         self._forget(self._arrivals.get(access.actor.partition))
         self._arrivals[access.actor.partition] = self._remember(access)
 
@@ -130,7 +130,7 @@ class Accesses:
                 access.fenced |= bits
 
     def published(self, actor: Actor) -> Published:
-        """Return what an arrival of `actor` publishes."""
+        """Return the accesses that an arrival of `actor` publishes."""
         sees = actor.sees
         return {one: bool(one.fenced & sees) for one in self.remembered if one.seen & sees}
 

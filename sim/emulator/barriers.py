@@ -10,7 +10,7 @@ from twill.sim.emulator.machine import machine
 
 
 class Barrier:
-    """One mbarrier in shared memory."""
+    """An mbarrier in shared memory."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -22,7 +22,7 @@ class Barrier:
 
     @property
     def state(self) -> str:
-        """What its current phase lacks."""
+        """The arrivals and bytes that its current phase lacks, as text."""
         lacks = f"phase {self.phase}, {self.left} of {self.count} arrivals left"
         return f"{lacks}, {self.bytes} bytes to come" if self.bytes else lacks
 
@@ -107,7 +107,7 @@ class Barriers:
         self.shape = [count, 1]
 
     def index(self, index: Any) -> Barrier:
-        """Return one of them; where there are not so many, one that may not be used."""
+        """Return a barrier of the array; beyond its end, one that may not be used."""
         number = int(index)
         if not 0 <= number < len(self.all):
             return Barrier(f"{self.name}[{number}] (it has {len(self.all)})")

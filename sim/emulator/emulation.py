@@ -20,7 +20,7 @@ from twill.sim.emulator.machine import Session, running
 
 MANY = 8  # iterations of a longer run
 CONTRACT = ("make_arguments", "launch", "reference", "OUTPUTS")
-"""What a kernel file has to define."""
+"""Names that a kernel file has to define."""
 LARGEST_ERROR = 1e-2
 """The largest error of an output that passes: products have factors of 16 bits."""
 LARGEST_UNLIKE = 2e-3
@@ -53,7 +53,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Run:
-    """One execution: the trip count, the victim if there was one, and what came of it."""
+    """An execution: the trip count, the victim if there was one, and the result."""
 
     iterations: int
     victim: str | None
@@ -68,16 +68,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Emulation:
-    """What `emulate` found.
+    """The results of `emulate`.
 
     Attributes
     ----------
     file : str
         The kernel file.
     runs : tuple of Run
-        For every trip count the one without a victim, then one for each victim.
+        For every trip count the run without a victim, then a run for each victim.
     host : str
-        Whose tensors arguments and references are: ``PyTorch`` or its ``stand-in``.
+        Library of the tensors of arguments and references: ``PyTorch`` or its ``stand-in``.
     """
 
     file: str
@@ -103,7 +103,7 @@ def emulate(
 ) -> Emulation:
     """Execute the kernel of a file and compare what it writes with the file's reference.
 
-    The file is a program: all that it says is executed, with the rights of who calls.
+    The file is a program: all of its code is executed, with the rights of the caller.
 
     Parameters
     ----------
@@ -116,11 +116,11 @@ def emulate(
     victims : bool, optional
         Whether to repeat every run with each victim in turn, unless the run without one has failed.
     seed : int, optional
-        Of the arguments, and of the order in which everything goes on.
+        Seed of the arguments, and of the order of execution.
     capability : tuple of int, optional
-        The compute capability that the file is told of.
+        The compute capability that the file finds.
     given : mapping, optional
-        What ``make_arguments`` shall take instead of its own, by name.
+        Arguments of ``make_arguments`` that replace its defaults, by name.
     arguments : str or Path, optional
         Another file, whose ``make_arguments`` is used.
     real : bool, optional
@@ -130,8 +130,8 @@ def emulate(
     Raises
     ------
     InputError
-        If the file is not such a module, or uses what is not emulated; if the reference is not
-        finite, or the loop runs in no program, so that arguments prove nothing.
+        If the file is not such a module or uses features that are not emulated. If arguments prove
+        nothing, since the reference is not finite or the loop runs in no program.
     """
     runs: list[Run] = []
     loaded = partial(_prepared, path, given or {}, arguments)
@@ -177,7 +177,7 @@ References = dict[str, tuple[Any, Any]]
 def _first(
     loaded: Callable[[], ModuleType], iterations: int, options: dict[str, Any]
 ) -> tuple[Run, Session, References]:
-    """Return the run without a victim, what could be one, and the references."""
+    """Return the run without a victim, the session with possible victims, and the references."""
     seed = options["seed"]
     with stand_ins(**options) as session:
         module = loaded()

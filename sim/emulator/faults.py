@@ -1,4 +1,4 @@
-"""Faults: what a kernel does that no run of it may do, with the line that does it."""
+"""Faults: violations of a rule by a kernel in some run, with the line that causes them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class FaultError(TwillError):
         ``race``, ``fence``, ``uninitialised``, ``barrier``, ``in flight``, ``deadlock``,
         ``bounds``, ``shape`` or ``unwritten``.
     text : str
-        What is wrong; it names the memory or barrier.
+        The fault in words, with the name of the memory or barrier.
     place : Place, optional
-        Where; a deadlock has none, and its text names every line.
+        Where it occurred; a deadlock has no place, and its text names every line.
     """
 
     exit_status = 1
@@ -74,7 +74,7 @@ def assigned(until: CodeType) -> str:
 
 @cache
 def _targets(file: Path, _changed: int) -> dict[int, str]:
-    """Return what each line of a file assigns to."""
+    """Return the assignment target of each line of a file."""
     targets: dict[int, str] = {}
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Assign | ast.AnnAssign):

@@ -37,11 +37,11 @@ from twill.sim.emulator.machine import Session, machine, running
 from twill.sim.emulator.memory import Memory, allocate_tensor
 
 SM_COUNT = 2
-"""Multiprocessors that the host is told of: persistent kernels have several tiles then."""
+"""Multiprocessors that the host finds, so that persistent kernels have several tiles."""
 
 
 class _Accepted:
-    """What kernel files name but nothing here calls for: decorators, markers, benchmarks."""
+    """Names in kernel files that have no effect here: decorators, markers, benchmarks."""
 
     def __call__(self, *given: Any, **_: Any) -> Any:
         return given[0] if len(given) == 1 and callable(given[0]) else self
@@ -184,16 +184,16 @@ def stand_ins(
         A partition or a kind of transfer or product, as in `Session.candidates`, that goes on only
         when nothing else can.
     seed : int, optional
-        Of the order in which everything else goes on.
+        Seed of the order in which everything else goes on.
     capability : tuple of int, optional
-        The compute capability that files are told of.
+        The compute capability that files find.
     real : bool, optional
         Whether the host's tensors are those of PyTorch itself, which is imported then.
 
     Yields
     ------
     Session
-        What was met while kernels ran.
+        Victims and written memory recorded while kernels run.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def stand_ins(
 
 
 class _Current(SourceFileLoader):
-    """Compiles what a file says now: kept bytecode is of the same second and size, no more."""
+    """Compiles a file's current text: kept bytecode only matches it in second and size."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.get_filename(fullname)), self.path)

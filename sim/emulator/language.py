@@ -1,6 +1,6 @@
-"""The language: what kernels find in `triton.experimental.gluon.language` beside tiles.
+"""The language: names of `triton.experimental.gluon.language` other than operations on tiles.
 
-What only the compiler looks at (layouts, hints) is accepted. `OFFERED` has all functions by name.
+Layouts and hints, which only the compiler reads, are accepted. `OFFERED` has all functions by name.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ CONSTANTS: dict[type, Any] = {
     kind: type(kind.__name__, (kind,), {"value": property(kind)})
     for kind in (int, float, str, tuple, list)
 }
-"""Types of constants: what they are, with an attribute `value`."""
+"""Types of constants: Python's types with an attribute `value`."""
 
 
 class Constexpr:
-    """What `gl.constexpr` is: an annotation, and a function of constants."""
+    """A stand-in for `gl.constexpr`: an annotation, and a function of constants."""
 
     def __new__(cls, value: Any) -> Any:
         """Return the value, as a type of `CONSTANTS` if there is one for it."""
@@ -68,7 +68,7 @@ class Pointer:
         return Pointer(self.tensor, self.offsets[key])
 
     def elements(self, mask: Any) -> tuple[Numbers, Numbers, Any]:
-        """Return the tensor's elements in a row, which of them these are, and which are meant."""
+        """Return the tensor's flat elements, the places of these, and those that the mask keeps."""
         flat = self.tensor.data.reshape(-1)
         meant = np.broadcast_to(True if mask is None else array(mask).data, self.offsets.shape)
         where = np.where(meant, self.offsets.data, 0)
@@ -119,7 +119,7 @@ def _store(pointer: Pointer, value: Any, mask: Any = None, **_: Any) -> None:
 
 
 def _atomic(update: Callable[..., None], *types: str) -> Callable[..., Array]:
-    """Return an atomic update: elements that are several times among those are updated as often."""
+    """Return an atomic update; an element that occurs several times is updated as often."""
 
     def function(
         pointer: Pointer, value: Any, mask: Any = None, sem: str = "acq_rel", scope: str = "gpu"
@@ -233,11 +233,11 @@ OFFERED |= {
 # -- variables of loops -----------------------------------------------------------------------
 
 Kind = tuple[str, str, tuple[int, ...], Layout | None]
-"""The kind of a loop's variable: what it is, type of its elements, shape, layout if known."""
+"""The kind of a loop's variable: its category, type of its elements, shape, layout if known."""
 
 
 def kind_of(value: Any) -> Kind | None:
-    """Return what the compiler takes a variable for; None where that is not compared."""
+    """Return a variable's kind as the compiler sees it; None where kinds are not compared."""
     if isinstance(value, InFlight):
         return value.kind
     if isinstance(value, Memory):
@@ -309,4 +309,4 @@ BUILTINS = {
     "min": _of_values(builtins.min, "minimum"),
     "max": _of_values(builtins.max, "maximum"),
 }
-"""What stands for Python's own functions in kernel files."""
+"""Stand-ins for Python's own functions in kernel files."""

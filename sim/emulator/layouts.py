@@ -1,6 +1,6 @@
-"""Layouts of tiles and of memory, as kernels name them, and which of them Triton takes together.
+"""Layouts of tiles and of memory, as kernels name them, and the pairs that Triton combines.
 
-A tile whose layout is not known (None, and what the compiler is to choose) goes with any other.
+A tile of unknown layout (None, or one that the compiler chooses) goes with any other.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ REGISTERS: tuple[type[Layout], ...] = (
 
 
 def known(layout: object) -> Layout | None:
-    """Return a layout of registers, None where the compiler or nobody has chosen one."""
+    """Return a layout of registers, None where the kernel has not chosen one."""
     return layout if isinstance(layout, REGISTERS) else None
 
 

@@ -1,8 +1,8 @@
 """The machine: partitions of which one runs at a time, and events that happen at any later time.
 
-A partition is a thread that hands over at every instruction that others can notice. What goes on is
-drawn from a seeded generator, so that a run can be repeated; a *victim*, a partition or a kind of
-event, goes on only when nothing else can.
+A partition is a thread that hands over at every instruction that others can observe. The next
+partition or event is drawn from a seeded generator, so that a run can be repeated. A *victim*, a
+partition or a kind of event, goes on only when nothing else can.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from twill.sim.emulator.faults import FaultError, Place, assigned, place
 
 @dataclass
 class Session:
-    """What all blocks of a run have in common.
+    """State that all blocks of a run share.
 
     Attributes
     ----------
     victim : str or None
-        What is delayed.
+        The partition or kind of event that is delayed.
     seed : int
-        Of the order in which partitions and events go on.
+        Seed of the order in which partitions and events go on.
     capability : tuple of int
-        The compute capability that the host is told of.
+        The compute capability that the host finds.
     candidates : dict
-        What can be a victim, as met so far; the values mean nothing.
+        Possible victims, as met so far; the values mean nothing.
     shared : object
-        What kernels were given for the host's tensors.
+        Arrays that kernels were given for the host's tensors.
     written : dict
         The memory of tensors that kernels wrote, by its address.
     """
@@ -69,7 +69,7 @@ def _address(numbers: Any) -> int:
 
 @dataclass(eq=False)
 class Event:
-    """What an asynchronous unit does later; those of one queue happen in order."""
+    """A later action of an asynchronous unit; events of one queue happen in order."""
 
     label: str
     run: Callable[[], None]
@@ -105,12 +105,12 @@ class Partition:
 
 
 class Machine:
-    """One block of a kernel.
+    """The machine that executes a block of a kernel.
 
     Parameters
     ----------
     session : Session
-        Of the run.
+        State of the run.
     program, programs : sequence of int
         The block's place in the grid, and the grid.
     """
@@ -149,7 +149,7 @@ class Machine:
     # -- what kernels ask for ------------------------------------------------------------------
 
     def here(self) -> Place:
-        """Return the line that is executed now, or that asked for what happens now."""
+        """Return the line that is executed now, or that issued the event which happens now."""
         if self._happening is not None:
             return self._happening.place
         return place(self.current.name)
@@ -274,7 +274,7 @@ class Machine:
         event.done = True
 
     def _choose(self) -> Partition | Event:
-        """Return what goes on."""
+        """Return the partition or event that goes on."""
         waiting = [one for one in self.partitions if not one.over]
         able: list[Partition | Event] = [one for one in waiting if one.ready()]
         queues: set[str] = set()
@@ -311,7 +311,7 @@ def _name(one: Partition | Event) -> str:
 
 @dataclass
 class _Running:
-    """What is emulated now: a session, and in it a block."""
+    """The session that is emulated now, and the machine of its block."""
 
     session: Session | None = None
     machine: Machine | None = None

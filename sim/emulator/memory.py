@@ -1,8 +1,8 @@
 """Shared and tensor memory: allocations in bytes, views of them, and the cells that views cover.
 
-Shared memory is a row of bytes. Tensor memory has a row for each row of a tile and columns of 32
-bits, so that views of other types over the same columns share them as they do on the device. Bytes
-that nothing has written are all ones, which are NaN as floating point.
+Shared memory is a row of bytes. Tensor memory has a row for each row of a tile, and columns of 32
+bits: views of other types over the same columns share them, as on the device. Bytes that were never
+written are all ones, which are NaN as floating point.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Memory:
 
     @property
     def type(self) -> SimpleNamespace:
-        """What Gluon says of the descriptor's type."""
+        """The descriptor's type, with Gluon's attributes."""
         return SimpleNamespace(shape=self.shape, layout=self.layout, element_ty=self.dtype)
 
     @property
@@ -115,7 +115,7 @@ class Memory:
     # -- what Gluon offers ---------------------------------------------------------------------
 
     def index(self, index: Any) -> Memory:
-        """Return one of what the first dimension numbers."""
+        """Return the view at an index of the first dimension."""
         if not 0 <= int(index) < len(self.view):
             raise self._beyond(f"index {int(index)} of {len(self.view)}")
         return self._viewed(self.view[int(index)], f"{self.name}[{int(index)}]")
@@ -167,7 +167,7 @@ class Memory:
     _reinterpret = reinterpret
 
     def load(self, layout: object = None) -> Array:
-        """Return what the partition reads."""
+        """Return the tile that the partition reads."""
         running = machine()
         access = running.access("a load", shared=self.in_shared)
         running.accesses.read(self.name, self.cells(), access)
@@ -238,7 +238,7 @@ def stretch(dtype: DType, layout: object, kind: str) -> int:
 
 
 def columns(lies: Numbers, dtype: DType, shape: list[int], width: int) -> Numbers:
-    """Return the elements of rows of bytes, `width` bytes apart, as tiles beside each other."""
+    """Return the elements of rows of bytes, `width` bytes apart, as tiles next to each other."""
     step = width // dtype.itemsize
     elements = lies.view(dtype.stored)[:, ::step]
     if len(shape) == ROWS_AND_COLUMNS:

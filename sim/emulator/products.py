@@ -1,8 +1,8 @@
 """Products of the tensor core, asynchronous ones: wgmma on registers, tcgen05 on tensor memory.
 
-Products of one partition happen in the order of their issues. Those of wgmma are over when their
-partition has waited for all but the younger ones; those of tcgen05 when the barriers that they or a
-later commit arrive at have been waited for.
+Products of one partition happen in the order of their issues. A wgmma is over when its partition
+has waited for all but younger ones. A tcgen05 product is over when the partition has waited at a
+barrier at which it, or a later commit, arrives.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class _Product:
 
 
 class InFlight:
-    """The registers of a product that nobody has waited for; touching them is a fault.
+    """The registers of a product without a completed wait; touching them is a fault.
 
-    To the compiler it is a `handle` until there is a wait for it, and a tile from then on, though
-    that wait may have left it in flight.
+    To the compiler the result is a `handle` until there is a wait for it, and a tile from then on,
+    though that wait may have left it in flight.
     """
 
     def __init__(self, product: _Product, *, handle: bool) -> None:
@@ -47,7 +47,7 @@ class InFlight:
 
     @property
     def kind(self) -> tuple[str, str, tuple[int, ...], None]:
-        """What the compiler takes it for, as `carried.Kind`."""
+        """The result's kind as the compiler sees it, as `twill.sim.emulator.language.Kind`."""
         what = "handle of a product" if self.__dict__["_handle"] else "tile"
         return what, FLOAT32.name, tuple(_of(self).shape), None
 

@@ -35,7 +35,7 @@ def imported() -> Any:
 
 
 class _Instead(ModuleType):
-    """A module with some names that mean something else."""
+    """A module with some names replaced."""
 
     def __init__(self, module: Any, names: dict[str, Any]) -> None:
         super().__init__(module.__name__)
@@ -46,7 +46,7 @@ class _Instead(ModuleType):
 
 
 def stood_in(cuda: SimpleNamespace) -> ModuleType:
-    """Return PyTorch as kernel files import it, which is told of the emulated GPU."""
+    """Return PyTorch as kernel files import it, with the emulated GPU as its device."""
     torch = imported()
     return _Instead(torch, {"cuda": _Instead(torch.cuda, vars(cuda))})
 

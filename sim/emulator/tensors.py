@@ -1,8 +1,8 @@
 """Tensors of the host: as much of PyTorch as kernel files need for arguments and references.
 
-It stands in where PyTorch is not installed, and refuses what that refuses. `FUNCTIONS` has what
-`torch` offers on tensors; all of them are methods of tensors too. Products of 16-bit tensors are
-summed in float32 and rounded once. `torch.empty` is full of NaN.
+The module stands in where PyTorch is not installed, and refuses what PyTorch refuses. `FUNCTIONS`
+has the functions of `torch` on tensors; all of them are methods of tensors too. Products of 16-bit
+tensors are summed in float32 and rounded once. `torch.empty` is full of NaN.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Generator:
         self.manual_seed(0)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start anew from a seed."""
+        """Start again from a seed."""
         self.draw = np.random.default_rng(int(seed))
         return self
 
@@ -181,7 +181,7 @@ def _extremes(operation: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 class Found(NamedTuple):
-    """What `max` and `min` return along a dimension."""
+    """The result of `max` and `min` along a dimension."""
 
     values: Tensor
     indices: Tensor

@@ -22,7 +22,7 @@ LEAST_COPIED = 4
 
 
 class TensorDescriptor:
-    """What TMA has to know of a tensor in global memory.
+    """TMA's description of a tensor in global memory.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class TensorDescriptor:
     shape, strides, block_shape : sequence of int
         Elements along each dimension, of steps along each, and of a box.
     layout : object
-        Of the box in shared memory.
+        Layout of the box in shared memory.
     padding : str, optional
-        ``zero`` or ``nan``: what loads give outside of the tensor.
+        Value of loads outside of the tensor: ``zero`` or ``nan``.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class TensorDescriptor:
 
     @property
     def block_type(self) -> SimpleNamespace:
-        """What Gluon says of a box."""
+        """The type of a box, with Gluon's attributes."""
         shape, size = self.block_shape, self.nbytes_per_cta
         return SimpleNamespace(shape=shape, nbytes=size, element_ty=self.dtype)
 

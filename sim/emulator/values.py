@@ -1,8 +1,8 @@
 """Values: numbers and tiles that a kernel or its host holds in variables, on NumPy arrays.
 
-A `DType` says how an element lies in memory and how it is computed with: bfloat16 is computed as a
-float32 that is rounded after every operation, and lies in memory as its upper 16 bits; floats of 8
-bits are computed likewise, and lie in memory as the places of their values in a list.
+A `DType` defines how an element is stored and how it is computed with. A bfloat16 is computed as a
+float32 that is rounded after every operation, and stored as its upper 16 bits. Floats of 8 bits are
+computed likewise, and stored as the places of their values in a list.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def promoted(a: DType, b: DType) -> DType:
 
 
 def of_number(number: complex, beside: DType | None = None) -> DType:
-    """Return the type of a plain number, alone or beside an element of another type."""
+    """Return the type of a plain number, alone or combined with an element of another type."""
     if isinstance(number, bool):
         return beside or BOOL
     if isinstance(number, int):
@@ -163,16 +163,16 @@ def of_number(number: complex, beside: DType | None = None) -> DType:
 
 
 class Array:
-    """An immutable tile or number; `functions` are its methods beside the operators.
+    """An immutable tile or number; `functions` are its methods other than the operators.
 
     Attributes
     ----------
     data : numpy.ndarray
         The numbers, in `dtype.computed`.
     dtype : DType
-        Of an element.
+        Type of an element.
     layout : object
-        What the kernel says of how threads hold it; nothing depends on it.
+        The kernel's layout of the tile over threads; only the check of types depends on it.
     """
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -224,7 +224,7 @@ class Array:
 
 
 def indices(key: Any) -> Any:
-    """Return what NumPy takes as an index, of values or of plain numbers."""
+    """Return an index for NumPy, from values or from plain numbers."""
     if isinstance(key, tuple):
         return tuple(indices(part) for part in key)
     if isinstance(key, slice):

@@ -1,6 +1,6 @@
 """Barriers: one for each slot, each with phases that complete after enough arrivals.
 
-And what to say of warps that wait for each other at them.
+Deadlocks of warps that wait for each other at barriers are described here too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Barriers:
         return self._declared[name].kind == "named"
 
     def costs(self, name: str) -> Signals:
-        """Return what waits and arrives at a barrier cost."""
+        """Return the costs of waits and arrives at a barrier."""
         return self._hardware.named if self.is_named(name) else self._hardware.signals
 
     # -- warps of a group ---------------------------------------------------------------------
@@ -124,13 +124,13 @@ class Barriers:
     def refuse_ambiguous(self, name: str, iteration: int, who: str) -> None:
         """Refuse a wait that finds its phase complete, and the next one as well.
 
-        An mbarrier is asked for a parity (PTX ISA, ``mbarrier.test_wait.parity``), and would answer
-        as if neither were complete. Named barriers have no parity.
+        A wait tests the parity of an mbarrier (PTX ISA, ``mbarrier.test_wait.parity``), which would
+        look as if neither phase were complete. Named barriers have no parity.
 
         Raises
         ------
         SimulationError
-            If both are.
+            If both phases are complete.
         """
         phase, slot = divmod(iteration, self._declared[name].slots)
         completed = self._completed[name, slot]
@@ -179,9 +179,9 @@ class Barriers:
                 self._clock.at(self._clock.now, resume)
 
     def under_way(self, name: str, iteration: int) -> tuple[list[str], list[str], int]:
-        """Return what a phase has that is not complete: who arrived, and who delivered bytes.
+        """Return the arrivals at an incomplete phase, its byte deliveries, and missing bytes.
 
-        And the bytes that it still expects; negative are more than were announced.
+        A negative number of missing bytes means that more came than were announced.
         """
         phase, slot = divmod(iteration, self._declared[name].slots)
         if self._completed[name, slot] != phase:
@@ -193,7 +193,7 @@ class Barriers:
 
 
 def deadlock(schedule: Schedule, barriers: Barriers, stuck: Iterable[Warp], now: float) -> str:
-    """Describe who waits for whom, the cycle of groups first.
+    """Describe the waits between groups, those of the cycle first.
 
     `now`: cycle of the last event.
     """
@@ -242,7 +242,7 @@ def _arrivals(program: Program, barrier: str, *, named: bool) -> int:
 
 
 def _came(schedule: Schedule, barriers: Barriers, barrier: str, iteration: int) -> str:
-    """Say what a phase has, and to what nobody will add: arrivals, and bytes if it counts them."""
+    """Describe a phase that will not complete: its arrivals, and its bytes if it counts them."""
     arrived, _, missing = barriers.under_way(barrier, iteration)
     said = []
     if arrived or missing:
@@ -257,7 +257,7 @@ def _came(schedule: Schedule, barriers: Barriers, barrier: str, iteration: int) 
 
 
 def shortest_cycle(behind: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return groups that wait for each other in a circle, as few as possible, or nothing."""
+    """Return the smallest cycle of groups that wait for each other, or nothing."""
     found = [cycle for root in behind if (cycle := _cycle_through(root, behind))]
     return min(found, key=len, default=[])
 

@@ -1,4 +1,4 @@
-"""The clock of an execution: time in cycles, what happens when, and who is told."""
+"""The clock of an execution: time in cycles, the queue of events, and observers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Action = Callable[[], object]
 
 
 class Clock:
-    """Time in cycles, what happens when, and who is told.
+    """Time in cycles, the queue of events, and the observers of the execution.
 
     The issue contexts run ahead of the queue of events, as far as nothing in it can intervene, and
     set `now` as they go.
@@ -31,9 +31,9 @@ class Clock:
     horizon : float
         Cycle of the next event, infinite if there is none.
     tell : callable, optional
-        Passes an event of the execution on to all observers; None while nobody listens.
+        Passes an event of the execution on to all observers; None while there are none.
     tell_access : callable, optional
-        The same for accesses, which are the most: None while nobody listens to them.
+        The same for accesses, the most frequent events: None while no observer handles them.
     """
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
@@ -50,7 +50,7 @@ class Clock:
         self.tell_access: Callable[[Access], None] | None = None
 
     def listen(self) -> None:
-        """Tell the observers of everything from now on."""
+        """Pass all events on to the observers from now on."""
         if self._handlers:
             self.tell = self._tell
         if any(issubclass(kind, Access) for kind in self._handlers):
@@ -61,9 +61,9 @@ class Clock:
             handle(event)
 
     def at(self, when: float, action: Action) -> None:
-        """Let something happen.
+        """Schedule an action.
 
-        `when`: cycle; what is named for a cycle in the past happens in the current one.
+        `when`: cycle; an action for a cycle in the past happens in the current one.
         """
         when = max(when, self.now)
         now = self._environment.now

@@ -38,24 +38,24 @@ class Conditions:
     iterations : int
         Trip count of the loop.
     seed : int
-        Of the variable latencies, and of which warp is how old; with 0 age follows the order of
+        Seed of the variable latencies and of the ages of warps; with 0 ages follow the order of
         the groups.
     latency : tuple of str
         Sources of variable latencies, see `twill.sim.engine.latency.parse_latencies`; nominal
         without one.
     warp_scheduler : str
-        Which of several warps that are ready in one cycle an issue context takes: ``oldest`` (the
-        one that issued last as long as it is ready, otherwise the oldest) or ``round-robin`` (the
-        next one in turn that is ready).
+        Choice of an issue context among the warps that are ready in a cycle. ``oldest``: the warp
+        that issued last, as long as it is ready, otherwise the oldest. ``round-robin``: the next
+        ready warp in turn.
     without : frozenset of str
         Mechanisms that are switched off.
     interference : bool
-        Whether units slow each other down as the machine file says.
+        Whether units slow each other down, by the rules of the machine file.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
     clock : float or str, optional
-        In MHz, at which TFLOP/s are stated, or ``capped``, the one that a power limit leaves; the
-        machine's without it.
+        Clock in MHz at which TFLOP/s are stated, or ``capped``, the one that a power limit leaves;
+        by default the machine's.
 
     Raises
     ------

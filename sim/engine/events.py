@@ -1,13 +1,13 @@
-"""What an execution tells those who watch it, what ends it, and its clock.
+"""Events of an execution, its observers, and the error that ends it.
 
-Cycles are clock cycles of the SM. A warp is the group's name and the warp's number in it; where the
-warps of a group are in step the engine executes the first of them for all, and only that one is
-heard of. What a whole group or a unit does in memory has the warp that came first.
+Cycles are clock cycles of the SM. A warp is the group's name and the warp's number in it. If the
+warps of a group are in step, the engine executes the first of them for all, and only that warp has
+events. Memory accesses of a whole group or a unit carry the warp that came first.
 
-Events come in an order in which each follows what it depends on: those of one warp in program
-order, a wait after the arrivals that it waited for. Between parties that do not wait for each other
-the order need not be that of cycles, and a cycle may lie ahead of the event, as when a unit says on
-starting when it will be done.
+Each event follows those that it depends on: events of one warp in program order, a wait after the
+arrivals that it waited for. Between parties that do not wait for each other the order need not be
+that of cycles. An event's cycle may lie ahead, as when a starting unit reports when it will be
+done.
 
 Events are tuples: hundreds of thousands are made in a run.
 """
@@ -43,8 +43,8 @@ class Stalled(NamedTuple):
     """A warp could not go on.
 
     `kind`: ``barrier``, ``completion`` (of an operation), ``scoreboard`` (an operand in registers),
-    ``pipe`` (taken by others), ``issue slot``, ``synchronisation`` (the cost of a wait or an arrive
-    itself) or ``queue`` (of a unit, full).
+    ``pipe`` (taken by others), ``issue slot``, ``synchronisation`` (cost of a wait or an arrive) or
+    ``queue`` (of a unit, full).
     `iteration`: of the subject; of the stalled operation where it has none.
     """
 
@@ -133,9 +133,9 @@ class Access(NamedTuple):
     `place`: ``smem``, ``tmem``, ``registers of GROUP``, ``copy for OPERATION at distance N``,
     ``staging in smem`` or ``no memory``.
     `iteration`: of the instance that is meant; the slot may hold another one.
-    `operation`, `of_iteration`: who accesses: the operation, ``put of VALUE`` or ``get of VALUE``.
-    `end`: not known when it begins. Of a read, cycle from which the slot may be overwritten; of a
-    write, from which the instance can be read.
+    `operation`, `of_iteration`: the accessing operation, ``put of VALUE`` or ``get of VALUE``.
+    `end`: unknown when the access begins. For a read, the cycle from which the slot may be
+    overwritten; for a write, the cycle from which the instance can be read.
     """
 
     value: str
@@ -184,19 +184,19 @@ class Observer(Protocol):
 
     @property
     def handlers(self) -> Handlers:
-        """What it does with which events."""
+        """The observer's handlers, by type of event."""
 
 
 class SimulationError(RefusedError):
-    """The program did something that a GPU would not survive; `kind` says what.
+    """The program broke a rule whose violation a GPU would not survive; `kind` names the rule.
 
     Attributes
     ----------
     kind : str
-        ``value`` (a read found another instance), ``overwrite`` (a slot was overwritten while it
-        was read), ``barrier`` (an arrive at the wrong phase, or a wait that comes two phases too
-        late), ``race`` (nothing puts two accesses in order), ``visibility`` (only what makes
-        none of them visible does), ``fence`` (no proxy fence stands between) or ``deadlock``.
+        ``value``: a read found another instance. ``overwrite``: a slot was overwritten while it
+        was read. ``barrier``: an arrive at the wrong phase, or a wait two phases too late.
+        ``race``: two accesses are unordered. ``visibility``: they are ordered, but the first is not
+        visible to the second. ``fence``: no proxy fence stands between. Or ``deadlock``.
     """
 
     def __init__(self, kind: str, message: str) -> None:

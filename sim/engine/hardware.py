@@ -29,8 +29,8 @@ class Use(NamedTuple):
 class Signals:
     """Costs of signals, in cycles.
 
-    `wait` is that of a wait once it can go on, `arrive` of issuing an arrive, `signal` from then
-    until its barrier shows it, `poll` from one test of a polling wait to the next.
+    `wait`: of a wait once it can go on. `arrive`: of issuing an arrive. `signal`: from that issue
+    until the barrier shows the arrival. `poll`: from one test of a polling wait to the next.
     """
 
     wait: int
@@ -46,10 +46,10 @@ FREE = Signals(wait=0, arrive=0, signal=0, poll=1)
 class Unit:
     """A functional unit, or one context's part of it: work follows in the order of its arrival.
 
-    From cycle `free` on it can start on something; filled part by part that may be a fraction, and
-    `opens` is the whole cycle in which it is. `slowed` says beside what it takes longer, `delays`
-    which units each of its instructions delays by how much, and `late` by what its own next command
-    is delayed so far.
+    From cycle `free` on the unit can start new work. Partial work may make that a fraction; `opens`
+    is the whole cycle that contains it. `slowed`: units whose work slows this one down, with the
+    factor. `delays`: units that each of its instructions delays, and by how many cycles. `late`:
+    the delay of its own next command so far.
     """
 
     __slots__ = ("delays", "free", "late", "name", "opens", "shared", "slowed")
@@ -70,7 +70,7 @@ class Unit:
         self.opens = float(math.floor(until))
 
     def factor(self, now: float) -> float:
-        """Return by what something takes longer because of what other units are doing."""
+        """Return the factor by which the work of other units slows this one down."""
         if not self.slowed:
             return 1.0
         return math.prod(
@@ -78,7 +78,7 @@ class Unit:
         )
 
     def delay(self, now: float, number: int) -> None:
-        """Let instructions delay the units that are at work beside them."""
+        """Let instructions delay the units that are at work at the same time."""
         for unit, cycles in self.delays:
             if unit.works(now):
                 unit.late += number * cycles
@@ -122,7 +122,7 @@ class Port(Unit):
         return start, start + duration
 
     def _after(self, start: float, share: float) -> float:
-        """Return when work that begins at `start` is done beside the streams."""
+        """Return when work that begins at `start` is done while the streams go on."""
         self._forget(start)
         for end, _ in sorted(self._streams):
             left = 1 - sum((part for until, part in self._streams if until >= end), 0.0)
@@ -137,7 +137,7 @@ class Port(Unit):
 
 
 class Context:
-    """One of the SM's issue contexts: at most one warp-instruction a cycle."""
+    """An issue context of the SM: at most one warp-instruction a cycle."""
 
     __slots__ = ("_pipes", "free", "issued", "last", "slots")
 
@@ -201,7 +201,7 @@ class Hardware:
         self._pipes_too = any(machine.units[name].scope == "context" for name in involved)
 
     def _parts(self, machine: Machine, name: str) -> list[Unit]:
-        """Return what takes a unit's commands and, where contexts have one each, its pipes."""
+        """Return the unit that takes commands and, where every context has its pipe, the pipes."""
         pipes = machine.units[name].scope == "context"
         return [
             self.units[name],
@@ -218,7 +218,7 @@ class Hardware:
         return not waits or self._pipes_too
 
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
-        """Let the ports that a command needs beside its unit work for it.
+        """Let the ports that a command needs in addition to its unit work for it.
 
         `ahead`: whether operands are fetched as fast as the port gives them, to be there when the
         unit comes to the command, or moved at the pace of the command.
@@ -239,8 +239,8 @@ class Hardware:
     def accept(self, now: float, demand: Demand, fetched: Sequence[Use]) -> tuple[float, float]:
         """Let a unit work on a command.
 
-        It starts once it is free and all operands begin to arrive, and is not done before they are
-        all there.
+        The unit starts once it is free and all operands begin to arrive. The command is not done
+        before all operands are there.
         """
         unit = self.units[demand.unit]
         factor = unit.factor(now)
@@ -264,7 +264,7 @@ def _signals(costs: Synchronisation) -> Signals:
 
 @dataclass(slots=True)
 class Command:
-    """One command of an asynchronous operation, with the group that issued it."""
+    """A command of an asynchronous operation, with the group that issued it."""
 
     work: Work
     iteration: int
@@ -284,13 +284,13 @@ class AsynchronousUnit:
     order fetches the operands of the next command while it executes one; others move what they move
     while they execute it.
 
-    `started`: told of every command that starts, with its start, its end, and the cycle from which
-    the unit takes the next one; returns the cycle at which what it moves is there.
+    `started`: called for every command that starts, with its start, its end, and the cycle from
+    which the unit takes the next one. Returns the cycle at which the moved data has arrived.
 
     Attributes
     ----------
     blocks : bool
-        Whether a full queue blocks who issues to it.
+        Whether a full queue blocks the warp that issues to it.
     """
 
     def __init__(
@@ -383,7 +383,7 @@ class AsynchronousUnit:
         return 0
 
     def _landing(self, command: Command) -> float:
-        """Return when enough of what is in flight has landed for a command to start."""
+        """Return when enough bytes in flight have landed for a command to start."""
         if self._window == math.inf:
             return 0.0
         while self._flying and self._flying[0][0] <= self._clock.now:

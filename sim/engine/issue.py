@@ -35,10 +35,10 @@ NOBODY = Queue(Context({}, limited=False))
 class IssueStage:
     """Issues the instructions of all warps.
 
-    What others notice of a warp (a command, an instruction on a pipe that contexts share, that it
-    goes on with its program) happens in the order of time. What nobody notices is issued context
-    by context, as far as nobody can come between: a context runs ahead of what others notice last,
-    or stays behind until something of it is noticed.
+    Contexts are simulated independently up to the next event that another context can observe. Such
+    events are commands, instructions on a shared pipe, and warps that go on with their programs;
+    they happen in the order of time. All other instructions are issued context by context: a
+    context runs ahead of the last observable event, or stays behind until its own next one.
 
     Cycles are rounded down by `math.floor`: `// 1.0` divides, which compiled takes several times as
     long.
@@ -65,7 +65,7 @@ class IssueStage:
         self._add(warp)
 
     def sleep(self, warp: Warp) -> bool:
-        """Resume a warp when it can issue again, or let time pass if nobody acts till then."""
+        """Let a warp sleep until it can issue; return whether it must yield to earlier events."""
         self.events += 1
         if warp.next < self._clock.horizon and warp.next < self._first()[1]:
             self._clock.now = warp.next
@@ -89,7 +89,7 @@ class IssueStage:
         queue.holds = False
 
     def _prepare(self, warp: Warp) -> None:
-        """Note from when on the next instruction of a warp can be issued, and what it needs."""
+        """Set when the next instruction of a warp can be issued, and the pipe that it needs."""
         stretch = warp.stretches[warp.position]
         ready = float(math.floor(warp.paces[stretch.part].ready))
         warp.wanted = ready if ready > warp.next else warp.next
@@ -226,7 +226,7 @@ class IssueStage:
     def _instructions(
         self, queue: Queue, warp: Warp, stretch: Stretch, pipe: Unit, limit: float
     ) -> None:
-        """Issue instructions to a pipe, as many as nobody can come between before a cycle."""
+        """Issue instructions to a pipe, up to the next warp's turn and before a cycle."""
         cycle, second = queue.cycle, queue.second
         if cycle > warp.wanted:
             self._lost(warp, stretch, warp.wanted, min(cycle, max(warp.wanted, pipe.opens)), cycle)

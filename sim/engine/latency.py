@@ -40,9 +40,9 @@ class Mixture:
     A level adds its cycles to the nominal latency, which is that of the nearest level. Loads from a
     level with a rate of its own queue for it.
 
-    `shares`: of the loads, what each level serves; they add up to 1.
-    `queues`: cycle at which each level is done with what it was asked for, where several mixtures
-    share the levels; changed in place.
+    `shares`: part of the loads that each level serves; they add up to 1.
+    `queues`: cycle at which each level is done with its requests, where several mixtures share the
+    levels; changed in place.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ def parse_latencies(
 
 @dataclass(frozen=True)
 class LatencyFile:
-    """What a latency file says.
+    """The contents of a latency file.
 
     A file is CSV with comments that begin with ``#``, one of which begins ``# source:``. Columns
     are ``cycles`` (recorded latencies), or ``quantile,cycles``; either may have ``bytes`` before

@@ -1,4 +1,4 @@
-"""Where values lie, and what operations read and write there."""
+"""Memory: places of values, and the reads and writes of operations there."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SHARED = -1  # the warp of what all warps share
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What one warp reads of one operand, see `twill.sim.engine.work.Read`, and where.
+    """The part of an operand that a warp reads, see `twill.sim.engine.work.Read`, and its place.
 
-    It is its `own` if every warp holds its own part.
+    The part is the warp's `own` if every warp holds its own part.
     """
 
     value: str
@@ -34,7 +34,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """What one warp reads and writes for an operation."""
+    """Reads and writes of one warp for an operation."""
 
     operands: tuple[Operand, ...]
     watched: tuple[Operand, ...]  # operands that the scoreboard holds it back for
@@ -264,7 +264,7 @@ class Memory:
                 lost.destroy(number, self._clock.now, (writer, iteration))
 
     def users_beneath(self, value: str, slot: int, *, staged: bool) -> list[Instance]:
-        """Return who makes and who reads the instances that a write to a slot destroys."""
+        """Return the producers and readers of the instances that a write to a slot destroys."""
         return [
             (name, lost.holds[number] + distance)
             for other, is_staging, number in self._beneath.get((value, staged, slot), ())
@@ -285,7 +285,7 @@ class Cell(NamedTuple):
 
 
 class Cells:
-    """Which cells the accesses that observers hear of concern."""
+    """The cells that accesses concern, for observers."""
 
     def __init__(self, schedule: Schedule, works: Mapping[str, Work]) -> None:
         self._works, self._home = works, schedule.assignment
@@ -299,9 +299,9 @@ class Cells:
         self._warps = range(max((group.warps for group in schedule.groups), default=0))
 
     def of(self, access: Access) -> Cell:
-        """Return the cell of an access: of staging, that of the warp whose part it is.
+        """Return the cell of an access; a cell of staging belongs to the warp that has the part.
 
-        So it is with what another group made that lies nowhere.
+        The same holds for values of another group that lie nowhere.
         """
         value, place, warp = access.value, access.place, access.warp
         if place in ("smem", "tmem"):

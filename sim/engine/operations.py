@@ -22,7 +22,7 @@ from twill.sim.engine.work import Work
 
 @dataclass(slots=True)
 class Execution:
-    """One operation in one iteration, while it runs; it may not have begun."""
+    """The state of an operation in one iteration; the operation may not have begun."""
 
     arrived: int = 0  # warps that have begun it
     ended: int = 0  # warps that have ended it
@@ -261,11 +261,11 @@ class Operations:
         return not all(registers(value) for value in (work.name, *(r.value for r in work.reads)))
 
     def unfinished(self, warp: Warp, work: Work, iteration: int) -> list[Instance]:
-        """Return what the group's other warps have to finish before this one goes on.
+        """Return the operations that the group's other warps must finish before this one goes on.
 
-        Where the warps of a group pass values through memory, each waits for all: for the
-        synchronous operation that makes what it reads, and for those that make or read what it
-        overwrites.
+        If the warps of a group pass values through memory, each waits for all. The operations are
+        the synchronous ones that make its operands, and those that make or read the values which
+        it overwrites.
         """
         if not self._through_memory[work.name]:
             return []
@@ -285,7 +285,7 @@ class Operations:
         ]
 
     def unfinished_beneath(self, warp: Warp, value: str, iteration: int) -> list[Instance]:
-        """Return what the group's other warps do at the addresses of a value's staging."""
+        """Return operations of the group's other warps at the addresses of a value's staging."""
         slots = self.memory.count(value, staged=True) or 1
         return [
             (name, of)

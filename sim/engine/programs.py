@@ -1,4 +1,4 @@
-"""Programs: what each instruction does on a warp, in order, round by round."""
+"""Programs: the execution of each instruction on a warp, in order, round by round."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Other: TypeAlias = Put | Get | Await | Wait | Arrive | Fence
 class Interpreter:
     """Executes a program on one warp.
 
-    `watched_from`: round from which on observers are told, once any warp begins it.
+    `watched_from`: the first round that observers are notified of, once any warp begins it.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Interpreter:
         warp.finished = True
 
     def _execute(self, position: int, number: int) -> Steps | None:
-        """Return what an instruction does in a round, None if that is nothing or takes no time."""
+        """Return the steps of an instruction in a round, None if there are none or take no time."""
         other = self._others[position]
         if other is None:
             return self._issue(position, number)
@@ -115,9 +115,9 @@ class Interpreter:
     # -- widths -------------------------------------------------------------------------------
 
     def _meet(self, number: int) -> Steps:
-        """Wait for the group's other warps: another number of them goes to work.
+        """Wait for the group's other warps, before an operation on another number of them.
 
-        Those that have no share in an operation do not run ahead of it, nor it of them.
+        Warps without a share in an operation do not run ahead of it, nor it of them.
         """
         if self._sleeps():
             yield
@@ -274,7 +274,7 @@ class Interpreter:
         memory.move(source, staging, iteration, f"put of {value}", by, done)
 
     def _get(self, instruction: Get, iteration: int) -> Steps:
-        """Load from the staging; the scoreboard holds back whoever reads the copy."""
+        """Load from the staging; the scoreboard holds back operations that read the copy."""
         value, memory, warp = instruction.value, self._memory, self._warp
         if warp.number >= self._works[instruction.reader].warps:
             return

@@ -1,4 +1,4 @@
-"""A recording of an execution: what each warp and each unit did when, and who woke whom."""
+"""A recording of an execution: the work of each warp and unit over time, and all wake-ups."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Span(NamedTuple):
     kind : str
         ``issue`` or the kind of a stall (see `twill.sim.engine.events.Stalled`).
     subject, iteration : str, int
-        The operation that is issued; what the stall is about.
+        The operation that is issued, or the subject of the stall.
     unit : str
         With ``issue``, the pipe or the asynchronous unit.
     instructions : int
-        With ``issue``, how many of them were told of.
+        With ``issue``, the number of instructions recorded.
     """
 
     begin: float
@@ -72,7 +72,7 @@ Timed = TypeVar("Timed", Span, Use)
 class Lifetime(NamedTuple):
     """An instance of a value in a slot, from the begin of its write to the end of its last read.
 
-    It can be read from `written` on.
+    The instance can be read from `written` on.
     """
 
     begin: float
@@ -88,26 +88,26 @@ class Lifetime(NamedTuple):
 def in_time(events: Iterable[Timed]) -> list[Timed]:
     """Return spans, or uses, in the order of their begins.
 
-    `events`: as they were told of, which may be ahead of time.
+    `events`: in the order of their notification, which may be ahead of time.
     """
     return sorted(events, key=lambda event: event.begin)
 
 
 class Recording:
-    """Keeps the last part of what an execution tells.
+    """Keeps the last events of an execution.
 
     `events`: spans and uses that are kept of every warp and every unit, and arrivals and
     completions in all, at most; older ones are forgotten. A trace of a long run asks for more.
-    `iterations`: iterations at the end of the loop from which on it wants to hear; all of them with
-    None. The steady state does not need more, and what nobody hears of costs no time.
+    `iterations`: iterations at the end of the loop that it records; all of them with None. The
+    steady state needs no more, and events that are not recorded cost no time.
 
     Attributes
     ----------
     spans : dict
-        For each warp what it did, in the order of its program. Instructions of one operation that
-        follow each other without a gap are one span.
+        Spans of each warp, in the order of its program. Instructions of one operation that follow
+        each other without a gap are one span.
     uses : dict
-        For each asynchronous unit what it did, in the order in which it was told.
+        Work of each asynchronous unit, in the order of notification.
     arrivals : dict
         For each phase of a barrier its arrivals.
     wakeups : list of Waited
@@ -208,7 +208,7 @@ class Recording:
 
 
 def _forget(events: dict[Instance, Any], most: int) -> None:
-    """Drop the older half of what is remembered once there is more than that."""
+    """Drop the oldest events, half of the limit, once there are more than the limit."""
     if len(events) > most:
         for key in list(itertools.islice(events, most // 2)):
             del events[key]

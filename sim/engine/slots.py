@@ -1,4 +1,4 @@
-"""Slots that hold instances of values: every read finds its own, and who lies over whom."""
+"""Slots that hold instances of values: the check of reads, and slots that share addresses."""
 
 from __future__ import annotations
 

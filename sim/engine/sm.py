@@ -24,9 +24,9 @@ from twill.sim.engine.work import Work, works
 
 
 class StreamingMultiprocessor:
-    """One SM that executes a schedule's programs.
+    """A simulated SM that executes a schedule's programs.
 
-    `watched_from`: round of the programs from which on the observers are told, once any warp begins
+    `watched_from`: first round of the programs that observers are notified of, once any warp begins
     it.
     `estimate`: execute one issue context, and let it stand for all whether or not they do the same.
     `checks`: whether wrong reads, writes and arrivals end the run; if not, they happen.
@@ -34,7 +34,7 @@ class StreamingMultiprocessor:
     Attributes
     ----------
     warps : list of Warp
-        Those that are executed; where the warps of a group are in step one stands for several.
+        Warps that are executed; where the warps of a group are in step one stands for several.
     """
 
     def __init__(
@@ -96,8 +96,8 @@ class StreamingMultiprocessor:
     def run(self, when_finished: Callable[[int], object] | None = None) -> None:
         """Execute until every warp is at its end.
 
-        `when_finished`: called with the number of every iteration of which all results are known to
-        be complete at their time in `finished_at`; what it raises ends the run.
+        `when_finished`: called with the number of every iteration whose results are all known to be
+        complete at their time in `finished_at`; an exception of it ends the run.
 
         Raises
         ------
@@ -212,7 +212,7 @@ def _refusal(schedule: Schedule, what: str, path: str) -> InputError:
 def set_registers(schedule: Schedule) -> None:
     """Let every group take the registers it asks for (``setmaxnreg``); those that shrink go first.
 
-    Nobody gives registers back later, so that a group that does not get them now never will.
+    Groups give no registers back later, so that a group that does not get them now never will.
 
     `schedule`: with registers per thread; where one group names none, none is set.
 

@@ -20,7 +20,7 @@ ISSUE = "issue"  # what a warp spends its cycles on that are no stall
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of an operation in which a warp has a share, with what every round asks of it.
+    """A part of an operation in which a warp has a share.
 
     `first`, `last`: whether the operation begins, or is issued completely, with this part.
     """
@@ -63,7 +63,7 @@ class Stretch:
 
 @dataclass(eq=False, slots=True)
 class Warp:
-    """One warp of a group."""
+    """A warp of a group."""
 
     clock: Clock
     group: Group
@@ -106,7 +106,7 @@ class Warp:
         return True
 
     def issued(self, stretch: Stretch, begin: float, end: float) -> None:
-        """Tell of instructions: the cycle of the first, and from which the next may be issued."""
+        """Report instructions: the cycle of the first, and from which the next may be issued."""
         tell = self.clock.tell
         if tell is not None:
             share, iteration = self.running[stretch.part]
@@ -119,7 +119,7 @@ class Warp:
         self.stalled(kind, stretch.unit, self.running[stretch.part][1], begin, end)
 
     def stalled(self, kind: Stall, subject: str, iteration: int, begin: float, end: float) -> None:
-        """Tell of cycles in which it could not go on."""
+        """Report cycles in which the warp could not go on."""
         tell = self.clock.tell
         if tell is not None and end > begin:
             tell(Stalled(self.group.name, self.number, kind, subject, iteration, begin, end))

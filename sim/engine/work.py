@@ -28,7 +28,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Demand:
-    """What one command takes of a unit: cycles, and those for which nothing else starts on it."""
+    """Use of a unit by one command: its cycles, and those in which nothing else can start."""
 
     unit: str
     cycles: float
@@ -39,8 +39,8 @@ class Demand:
 class Read:
     """An operand: a value made `distance` iterations before.
 
-    It is `chained` if the reader accumulates on the same in-order unit that made the value, so that
-    it may be queued behind it without a wait.
+    A read is `chained` if the reader accumulates on the same in-order unit that made the value. The
+    reader may then be queued behind the producer without a wait.
     """
 
     value: str
@@ -73,7 +73,7 @@ class Work:
         return warp % self.warps
 
     def issued_by(self, warp: int) -> tuple[Segment, ...]:
-        """Return what one of its warps issues."""
+        """Return the instructions that one of its warps issues."""
         found = self.segments
         for first, segments in self.others:
             if warp >= first:
@@ -218,8 +218,8 @@ def _shares(
 ) -> Iterator[tuple[int, tuple[Segment, ...]]]:
     """Divide a synchronous operation's instructions among its warps.
 
-    A step counts the instructions of one context. What does not divide evenly goes to the first
-    warps, one more each; yielded is from which warp on there are how many.
+    A step counts the instructions of one context. A remainder goes to the first warps, one more
+    each. Yields the first warp of each range of equal warps, with its segments.
     """
     contexts = min(operation.warps, machine.contexts.value)
     totals = [step.instructions * contexts for step in cost.steps]

@@ -1,4 +1,4 @@
-"""A scheduler of an SM executes a kernel: who issues in which cycle, and what each waits for."""
+"""A scheduler of an SM executes a kernel: the issuing warp of each cycle, and all stalls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as text for people: what was achieved, where the cycles went, what sets the pace."""
+"""A run as text: the interval achieved, cycles by cause, and the chain that sets the pace."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ OF_REGISTERS = "registers of "
 
 
 def print_run(result: Run) -> None:
-    """Print what a run achieved, where its units and its groups spent their time.
+    """Print what a run achieved, and where its units and its groups spent their time.
 
-    With a profile it is told what sets the pace, with advice what to change.
+    A profile adds the chain that sets the pace; advice adds changes that were tried.
     """
     _print_conditions(result)
     _print_achieved(result)
@@ -61,7 +61,7 @@ def print_run(result: Run) -> None:
 
 
 def _print_conditions(result: Run) -> None:
-    """Print what ran, and under which conditions as far as they are not the usual ones."""
+    """Print the schedule that ran, and its conditions as far as they are not the usual ones."""
     paragraph(
         f"{result.schedule} on {result.machine}, {plural(result.iterations, 'iteration')}, "
         f"{result.latency} load latency, seed {result.seed}"
@@ -97,7 +97,7 @@ def _print_achieved(result: Run) -> None:
 
 
 def _beside_promise(excess: float) -> str:
-    """Return why a run takes more or less than the static interval, and who looks for a better."""
+    """Return why a run takes more or less than the static interval, and the command to improve."""
     if excess > 0:
         return (
             f"{signed_percent(excess)}: waits, arrives, turns on pipes and latency that rings do "
@@ -136,7 +136,7 @@ def _print_groups(result: Run) -> None:
 
 
 def stalls_table(profile: Profile) -> Table:
-    """Return what the groups spend the steady state on, the longest first."""
+    """Return the cycles of groups in the steady state, by cause, the longest first."""
     rows = [
         (s.group, _cause(s), s.value, s.cycles, s.share)
         for s in _gathered(profile.groups)
@@ -232,7 +232,7 @@ def _print_advice(advice: Sequence[Advice]) -> None:
 
 
 def print_checks(checks: Checks) -> None:
-    """Print what a program's checks found."""
+    """Print the results of a program's checks."""
     say(f"checked over {checks.iterations} iterations: no races")
     if checks.numbers is not None:
         _print_numbers(checks.numbers)
@@ -279,7 +279,7 @@ def _print_numbers(numbers: Numbers) -> None:
 
 
 def print_kernel(found: Kernel) -> None:
-    """Print a table of estimates, and one of what their time goes into."""
+    """Print a table of estimates, and one of their time by cause."""
     how = "persistent blocks" if found.persistent else "a block for each tile"
     tile = " x ".join(map(str, found.tile))
     say(f"kernel: tiles of {tile}, {how}, at {megahertz(found.clock_mhz)} MHz")
@@ -305,7 +305,7 @@ def print_kernel(found: Kernel) -> None:
 
 
 def print_kept(runs: Sequence[Kept]) -> None:
-    """Print what runs took of what was promised."""
+    """Print the intervals of runs, compared with those that were promised."""
     for kept in runs:
         said = "as promised" if kept.kept else f"NOT the {cycles(kept.promised)} that are promised"
         taken = "no steady state"

@@ -1,4 +1,4 @@
-"""What every warp group and unit does when: tracks of slices, and a picture of the steady state."""
+"""Timelines of warp groups and units: tracks of slices, and a picture of the steady state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Track:
-    """A warp group (its first warp), an asynchronous unit or a pipe, and what it does in order."""
+    """A warp group (its first warp), an asynchronous unit or a pipe, and its work in order."""
 
     name: str
     kind: Literal["group", "unit", "pipe"]
@@ -62,7 +62,7 @@ class Track:
 
 
 def tracks(schedule: Schedule, recording: Recording) -> Iterator[Track]:
-    """Yield what every group, asynchronous unit and pipe did; no two slices of one overlap."""
+    """Yield the work of every group, asynchronous unit and pipe; no two slices of one overlap."""
     for group in schedule.groups:
         spans = recording.spans.get((group.name, 0), ())
         yield Track(group.name, "group", tuple(_of_warp(spans)))
@@ -90,7 +90,7 @@ def tracks_within(
 
 
 def _of_warp(spans: Iterable[Span]) -> list[Slice]:
-    """Return what a warp did: operations, joined where they alternate, and stalls between."""
+    """Return a warp's slices: operations, joined where they alternate, and stalls between."""
     spans = in_time(spans)
     busy = _alternating([run for found in _runs(spans).values() for run in found])
     covered = [(piece.begin, piece.end) for piece in busy]
@@ -103,7 +103,7 @@ def _of_warp(spans: Iterable[Span]) -> list[Slice]:
 
 
 def _of_unit(uses: Iterable[Use]) -> list[Slice]:
-    """Return what an asynchronous unit did."""
+    """Return an asynchronous unit's slices."""
     joined: list[Slice] = []
     for use in in_time(uses):
         piece = Slice(use.begin, use.end, (use.operation,), (use.iteration,), "work")
@@ -117,7 +117,7 @@ def _of_unit(uses: Iterable[Use]) -> list[Slice]:
 
 
 def _of_pipes(recording: Recording) -> Iterator[tuple[str, list[Slice]]]:
-    """Yield what the first warps of all groups issued to each synchronous pipe."""
+    """Yield the instructions of all groups' first warps, by synchronous pipe."""
     runs: dict[str, list[Slice]] = defaultdict(list)
     for (_, warp), spans in recording.spans.items():
         by_unit: dict[str, list[Span]] = defaultdict(list)
@@ -195,10 +195,11 @@ def _disjoint(slices: Iterable[Slice]) -> list[Slice]:
 def window(
     recording: Recording, last: int, interval: float | None, intervals: float = INTERVALS
 ) -> tuple[float, float]:
-    """Return the cycles of the last few intervals before an iteration is complete.
+    """Return the cycles of the last intervals before an iteration is complete.
 
-    They end before any operation would start once more but for the end of the loop, so that loads
-    which run ahead are in the picture, unless that reaches back beyond the middle of the run.
+    The window ends before the end of the loop first keeps an operation from starting once more.
+    Loads that run ahead are then in the picture. If such a window reached back beyond the middle of
+    the run, it ends with the iteration instead.
 
     `interval`: cycles from one iteration to the next; everything until then without it.
     """

@@ -1,8 +1,8 @@
 """A recording as a trace for Perfetto (Chrome's trace event format, JSON).
 
-One cycle is shown as one nanosecond. Tracks: every warp group (its first warp), every asynchronous
-unit, every synchronous pipe; arrows lead from an arrive to the wait that it ended; counters show
-how much of SMEM, TMEM and the registers holds live values.
+A cycle is shown as one nanosecond. There is a track for every warp group (its first warp), every
+asynchronous unit and every synchronous pipe. Arrows lead from an arrive to the wait that it ended.
+Counters show how much of SMEM, TMEM and the registers holds live values.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Threads:
         return {"pid": process, "tid": number, "ts": _stamp(cycle)}
 
     def _source(self, wakeup: Waited) -> Event | None:
-        """Return what a wait ended with: an arrive, or the end of an operation's work."""
+        """Return the event that ended a wait: an arrive, or the end of an operation's work."""
         operation = wakeup.subject
         if wakeup.kind != "completion":
             arrivals = self._recording.arrivals[wakeup.subject, wakeup.iteration]
@@ -156,12 +156,12 @@ def _counters(schedule: Schedule, recording: Recording) -> Iterator[Event]:
 
 
 def live(schedule: Schedule, lifetimes: Iterable[Lifetime]) -> dict[str, list[tuple[float, float]]]:
-    """Return what is live from which cycle on: SMEM bytes, TMEM columns, registers by group.
+    """Return the live amounts over time: SMEM bytes, TMEM columns, registers by group.
 
     Addresses that several live values share count once. A value is live from the begin of its
-    write to the end of its last read; what invariants occupy in SMEM and TMEM is live throughout.
-    The result of an elementwise operation takes over an operand's registers, so that it counts from
-    the end of its write.
+    write to the end of its last read; invariants in SMEM and TMEM are live throughout. The result
+    of an elementwise operation takes over an operand's registers, so that it counts from the end of
+    its write.
     """
     places = _places(schedule)
     elementwise = {o.name for o in schedule.loop.operations if o.elementwise}
@@ -198,7 +198,7 @@ def _places(schedule: Schedule) -> dict[tuple[str, str, int], list[tuple[str, Ex
 
 
 def _name(storage: Storage, home: dict[str, str]) -> tuple[str, str]:
-    """Return what counts a value's slots, and what the recording calls their place."""
+    """Return the counter of a value's slots, and the recording's name for their place."""
     if storage.transfer and storage.memory == "smem":
         return SMEM, "staging in smem"
     if storage.memory == "registers":
@@ -211,7 +211,7 @@ def _name(storage: Storage, home: dict[str, str]) -> tuple[str, str]:
 
 
 def _amounts(lives: list[tuple[float, float, Extent]]) -> Iterator[tuple[float, float]]:
-    """Yield the extent of the union of what is live, whenever it changes."""
+    """Yield the extent of the union of live addresses, whenever it changes."""
     bounds = sorted({edge for _, _, (begin, end, _) in lives for edge in (begin, end)})
     index = {edge: number for number, edge in enumerate(bounds)}
     halves = {half for _, _, (_, _, half) in lives}

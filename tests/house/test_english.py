@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from tests.support.english import BEGINS, DIALECT, LONG, of_module, of_page
 from tests.support.pages import PAGES, ROOT
 
-LIMITS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["twill"]["limits"]
 LONG_SENTENCE = " ".join(["The schedule of a loop", *itertools.repeat("of loops", 13)]) + "."
 BAD = [
     (LONG, LONG_SENTENCE),
@@ -32,12 +29,10 @@ def test_a_page_is_in_plain_english(page: Path) -> None:
     assert not found, "\n".join(map(str, found))
 
 
-def test_docstrings_and_help_get_no_worse() -> None:
-    files = [file for room in ("twill", "sim") for file in sorted((ROOT / room).rglob("*.py"))]
-    found = [fault for file in files for fault in of_module(file)]
-    counts = Counter(fault.kind for fault in found)
-    for kind in (LONG, BEGINS, DIALECT):
-        assert counts[kind] <= LIMITS[kind], f"{counts[kind]} {kind}, {LIMITS[kind]} allowed"
+@pytest.mark.parametrize("room", ["twill", "sim"])
+def test_docstrings_and_help_are_in_plain_english(room: str) -> None:
+    found = [fault for file in sorted((ROOT / room).rglob("*.py")) for fault in of_module(file)]
+    assert not found, "\n".join(map(str, found))
 
 
 @pytest.mark.parametrize(("kind", "text"), BAD)

@@ -1,4 +1,4 @@
-"""The schedule artifact: who executes what, when, and in which order (``schedule.json``)."""
+"""The schedule artifact: groups, times and order of all operations (``schedule.json``)."""
 
 from __future__ import annotations
 
@@ -242,9 +242,9 @@ class Schedule(Artifact):
         Returns
         -------
         pandas.DataFrame
-            Indexed by ``operation``: its ``kind``, the ``group`` that issues it with so many
-            ``warps``, and where there are static times, in units of `time`, its ``start`` within
-            its iteration, its ``stage`` and its ``row`` within a round.
+            Indexed by ``operation``: its ``kind``, the ``group`` that issues it, and that group's
+            ``warps``. Static times, if any, are in units of `time`: ``start`` within the
+            iteration, ``stage``, and ``row`` within a round.
         """
         import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Progress for people, and work that can be interrupted or ends with who asked for it."""
+"""Progress for people, and work that can be interrupted or ends with its parent process."""
 
 from __future__ import annotations
 

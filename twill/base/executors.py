@@ -255,11 +255,11 @@ def completed(
     executor: Executor | None,
     most: int,
 ) -> Iterator[Result]:
-    """Yield what a function makes of its arguments, in whatever order that is finished.
+    """Yield the results of a function for its arguments, in the order in which they are finished.
 
-    `executor`: who runs it; this process without one.
+    `executor`: runs the function; this process without one.
     `most`: arguments given to the executor at once. They are taken one by one as it has room for
-    them, so that which come next may depend on what was yielded.
+    them, so that the next ones may depend on the results so far.
 
     Raises
     ------

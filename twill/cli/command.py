@@ -65,7 +65,7 @@ class Output:
 
     output: Annotated[
         str | None,
-        Option("--output", "-o", help="Write what is made, a JSON file, here (- for stdout)."),
+        Option("--output", "-o", help="Write the result, a JSON file, here (- for stdout)."),
     ] = None
     as_json: Json = False
 
@@ -109,9 +109,9 @@ def json_text(schema: str, data: Mapping[str, Any]) -> str:
 def refusals(
     *, as_json: bool, suggested: Callable[[], Suggestions] | None = None
 ) -> Iterator[None]:
-    """End in the exit status of a refusal: print it as data, if JSON was asked for, and what helps.
+    """End in the exit status of a refusal; print suggestions, and with `as_json` data.
 
-    `suggested`: finds what helps; not looked for without it.
+    `suggested`: finds changes that help; without it there are no suggestions.
     """
     try:
         yield

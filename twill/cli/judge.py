@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 def verify(
     schedule_file: ScheduleName,
     reprove: Annotated[
-        bool, Option("--reprove", help="Refute again, by the other engine, what one has refuted.")
+        bool, Option("--reprove", help="Repeat each refutation with the other engine.")
     ] = False,
     timeout: Annotated[float | None, Option(min=0.001, help="Seconds for each refutation.")] = None,
     execute: Annotated[
         bool,
         Option(
             "--run",
-            help="Execute it on the simulated SM with every check of `twill sim run`, and hold "
-            "what it promises against that.",
+            help="Execute it on the simulated SM with every check of `twill sim run`, and compare "
+            "the run with its promise.",
         ),
     ] = False,
     values: Annotated[
-        bool, Option("--values", help="With --run: compare what is computed, as `twill sim run`.")
+        bool, Option("--values", help="With --run: compare results too, as `twill sim run` does.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
-    Of a file that `twill explain --bound` has written, the certificate of the bound is checked.
+    For a file that `twill explain --bound` has written, the certificate of the bound is checked.
 
-    With --reprove also if a refutation turns out to be false, or is not made again in time. With
-    --run also if there is a race, more is occupied than there is, or a run takes longer than
-    promised or than the static interval.
+    With --reprove the status is also 1 if a refutation is false, or is not repeated in time. With
+    --run it is also 1 if there is a race, memory or registers are exceeded, or a run takes longer
+    than promised or than the static interval.
     """
     if values and not execute:
         raise InputError("only of use with --run", path="--values")
@@ -188,15 +188,13 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
 @command
 def explain(
     schedule_file: ScheduleName,
-    levers: Annotated[bool, Option(help="Also look for what would make it faster.")] = True,
+    levers: Annotated[bool, Option(help="Also look for changes that make it faster.")] = True,
     timeout: Annotated[
         float,
-        Option(
-            min=0.001, help="Of a static schedule: seconds for the explanation and for each lever."
-        ),
+        Option(min=0.001, help="Seconds to explain a static schedule, and seconds for each lever."),
     ] = 20.0,
     effort: Annotated[
-        EffortName, Option(help=f"Of a program: simulations for each lever, {PROGRAMS}.")
+        EffortName, Option(help=f"Simulations for each lever of a program: {PROGRAMS}.")
     ] = EffortName.quick,
     bound: Annotated[
         str | None,
@@ -209,11 +207,11 @@ def explain(
     jobs: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Say what holds the interval up, and what would bring it down.
+    """Explain why the interval is not shorter, and find changes that would shorten it.
 
-    Of a schedule that was polished, or made by hand: what sets the pace of its program on the
-    simulated SM, and what no program is below. Of one that the static model proved: why the
-    interval below fails.
+    For a schedule that was polished, or made by hand: the chain that sets the pace of its program
+    on the simulated SM, and the bound of all programs. For a schedule that the static model proved:
+    why the interval below fails.
     """
     from twill.frontends.schedules import load_schedule
     from twill.polish import programs_of
@@ -243,7 +241,7 @@ def _write_bound(schedule: Schedule, file: str) -> None:
 def _explain_program(
     schedule: Schedule, simulations: int, jobs: int | None, report: Report, *, as_json: bool
 ) -> None:
-    """Tell about a program; without simulations, of no levers."""
+    """Explain a program; without simulations there are no levers."""
     from twill.explain.programs import explain_program, program_levers
     from twill.show.proof import (
         print_program_explanation,
@@ -276,7 +274,7 @@ def _explain_program(
 def _explain_proof(
     schedule: Schedule, timeout: float, report: Report, *, levers: bool, as_json: bool
 ) -> None:
-    """Tell about a static schedule."""
+    """Explain a static schedule."""
     from twill.explain import explain as explained
     from twill.explain.levers import levers as pulled
     from twill.search.request import engine_factory

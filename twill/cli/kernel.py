@@ -35,13 +35,13 @@ class Own:
         list[str] | None,
         Option(
             "--set",
-            help="NAME=VALUE: a number of the kernel instead of the file's own, or grid=2,4,1; "
-            f"without --iterations there is one run, for {GIVEN_ITERATIONS}.",
+            help="NAME=VALUE: a number that replaces the file's own, or grid=2,4,1. "
+            f"Without --iterations there is one run, for {GIVEN_ITERATIONS}.",
         ),
     ] = None
     arguments: Annotated[
         Path | None,
-        Option(help="A Python file whose make_arguments is used; it is executed."),
+        Option(help="A Python file, which is executed, with another make_arguments."),
     ] = None
 
     @cached_property
@@ -61,12 +61,12 @@ def emit(
         bool,
         Option(
             "--check",
-            help="Compile the kernel and hold what comes out against it: registers, spills, "
-            "memory, order. Needs Triton, and no GPU; the status is 1 if something is found.",
+            help="Compile the kernel and check the result against it: registers, spills, memory, "
+            "order. Needs Triton, and no GPU; the status is 1 if there is a finding.",
         ),
     ] = False,
     unverified: Annotated[
-        bool, Option("--unverified", help="Write a schedule that breaks a rule, too.")
+        bool, Option("--unverified", help="Write it even if the schedule breaks a rule.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -122,7 +122,7 @@ def run_kernel(
     own: Own,
     emulate: Annotated[
         bool,
-        Option("--emulate", help="On NumPy, without Triton and without a GPU."),
+        Option("--emulate", help="Emulate it on NumPy, without Triton and without a GPU."),
     ] = False,
     iterations: Annotated[
         str | None,
@@ -132,14 +132,14 @@ def run_kernel(
         bool,
         Option(help="Also delay each partition and each kind of transfer and product in turn."),
     ] = True,
-    seed: Annotated[int, Option(help="Of the random arguments, and of the emulator's order.")] = 0,
+    seed: Annotated[int, Option(help="Seed of random arguments, and of the emulator's order.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Run an emitted kernel and compare what it writes with its own reference.
 
-    On the GPU at hand, with times, or on NumPy with --emulate. The exit status is 1 if it breaks a
-    rule, or computes something else. The file is a program that runs with your rights: read one
-    that you do not trust first.
+    The kernel runs on the GPU at hand, with times, or on NumPy with --emulate. The exit status is 1
+    if it breaks a rule or computes something else. The file is a program that runs with your
+    rights: first read a file that you do not trust.
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))

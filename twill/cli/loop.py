@@ -43,13 +43,13 @@ def show(
         Option(
             "--machine",
             "-m",
-            help="A packaged name or a file; by default that of a packaged loop, or a packaged one "
-            "of the architecture that the loop was compiled for.",
+            help="A packaged name or a file; by default a packaged loop's own machine, or one of "
+            "the architecture that the loop was compiled for.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a loop's operations cost and what limits it; status 2 if a cost is unknown."""
+    """Show the costs of a loop's operations, and its bounds; status 2 if a cost is unknown."""
     from twill.artifacts.machine import Machine
     from twill.bounds.analysis import analyse
     from twill.frontends import load_loop, machine_of, packaged_loops
@@ -89,7 +89,7 @@ def extract(
         ),
     ] = True,
 ) -> None:
-    """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
+    """Extract a loop from a TTGIR dump, and report the statements taken and those folded away."""
     from twill.frontends.ttgir import load_ttgir
     from twill.show.inputs import extraction_data, print_extraction
 
@@ -102,15 +102,15 @@ def extract(
 @command
 def subtile(
     loop: LoopName,
-    factor: Annotated[int, Option("--factor", help="How many sub-tiles, 2 to 64.")],
+    factor: Annotated[int, Option("--factor", help="Number of sub-tiles, 2 to 64.")],
     output: Output,
     along: Annotated[
         str | None,
         Option(
             "--along",
             metavar="OPERATION:DIMENSION",
-            help="Dimension of an operation's result to split; chosen so that loads stay shared "
-            "without it.",
+            help="Dimension of an operation's result to split; by default one that keeps loads "
+            "shared.",
         ),
     ] = None,
     machine: Annotated[
@@ -118,8 +118,8 @@ def subtile(
         Option(
             "--machine",
             "-m",
-            help="Whose product instructions limit the sizes; that of the loop's architecture "
-            "without it.",
+            help="Machine whose product instructions limit the sizes; by default that of the "
+            "loop's architecture.",
         ),
     ] = None,
 ) -> None:
@@ -148,7 +148,7 @@ def dump(
         Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Value of a constant; of another argument its type, or a value as in a call; "
+            help="Value of a constant, or type or example value of another argument; "
             "constexpr:VALUE makes it a constant.",
         ),
     ] = None,
@@ -157,7 +157,7 @@ def dump(
         Option(
             "--like",
             metavar="NAME=VALUE,...",
-            help="Arguments of an example call: fp16[8192,4096] is a tensor (.T is it transposed), "
+            help="Arguments of an example call: fp16[8192,4096] is a tensor (.T transposes it), "
             "a.stride(0) a stride, tensordesc(fp16[8192,64], [128,64]) a descriptor.",
         ),
     ] = None,
@@ -168,7 +168,7 @@ def dump(
     output: Annotated[
         str | None,
         Option(
-            "--output", "-o", help="Write the dump here (- for stdout); KERNEL.smNN.mlir without."
+            "--output", "-o", help="Write the dump here (- for stdout), or to KERNEL.smNN.mlir."
         ),
     ] = None,
 ) -> None:

@@ -100,7 +100,7 @@ def calibrate(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare a machine's rules with what is compiled of single operations."""
+    """Compare a machine's rules with the instructions compiled for single operations."""
     from twill.artifacts.machine import Machine
     from twill.compiled import operations
     from twill.compiled.show import print_calibration

@@ -27,12 +27,12 @@ Workers = Annotated[
         min=1,
         max=MOST_JOBS,
         envvar="TWILL_JOBS",
-        help="Processes that simulate at a time; the answer is the same.",
+        help="Processes that simulate at a time; they do not change the answer.",
         show_default=f"as many as there are cores, {USUAL_JOBS} at most",
     ),
 ]
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
-PROGRAMS = "64, 2,000 or 8,000, fewer of many operations"  # that are simulated, by effort
+PROGRAMS = "64, 2,000 or 8,000, fewer for large loops"  # that are simulated, by effort
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 ConditionTexts = Annotated[
     list[str] | None,
@@ -61,7 +61,7 @@ ResultsFolder = Annotated[
         "--output",
         "-o",
         metavar="FOLDER",
-        help="Keep data, tables, plots and schedules here; a sweep goes on where it was.",
+        help="Keep data, tables, plots and schedules here; a sweep resumes from them.",
     ),
 ]
 MachineName = Annotated[str, Argument(help="A packaged name or a file (.toml, .json).")]
@@ -70,19 +70,19 @@ Machines = Annotated[
     Option(
         "--machine",
         "-m",
-        help="Where loops run; may be repeated. The one that a packaged loop is meant for without "
-        "it.",
+        help="Machine that loops run on; may be repeated. By default the one that a packaged loop "
+        "is meant for.",
     ),
 ]
 Clock = Annotated[
-    float | None, Option(metavar="MHZ", help="Clock for TFLOP/s; the machine file's without it.")
+    float | None, Option(metavar="MHZ", help="Clock for TFLOP/s; by default the machine file's.")
 ]
 LoadedClock = Annotated[
     str | None,
     Option(
         metavar="MHZ|capped",
-        help="Clock for TFLOP/s, or the one that a power limit leaves by the machine file; its "
-        "data sheet's without it.",
+        help="Clock for TFLOP/s; capped: the one that a power limit leaves by the machine file. "
+        "By default its data sheet's.",
     ),
 ]
 SolverSeconds = Annotated[float | None, Option(min=0.001, help="Seconds to schedule each loop.")]
@@ -90,7 +90,7 @@ SolverSeconds = Annotated[float | None, Option(min=0.001, help="Seconds to sched
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Under which conditions schedules run."""
+    """Conditions of runs."""
 
     iterations: Annotated[int, Option(help="Trip count of the loop.")] = 64
     seed: Annotated[

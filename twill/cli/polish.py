@@ -97,10 +97,10 @@ def polish(
     schedule: ScheduleName,
     output: Output,
     effort: Annotated[
-        EffortName, Option(help=f"Programs that are simulated: {PROGRAMS}.")
+        EffortName, Option(help=f"Programs to simulate: {PROGRAMS}.")
     ] = EffortName.normal,
     simulations: Annotated[
-        int | None, Option(min=1, help="Programs that are simulated, instead of an effort.")
+        int | None, Option(min=1, help="Programs to simulate, instead of an effort.")
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the search.")] = 0,
     conditions: ConditionTexts = None,

@@ -32,8 +32,8 @@ class SmOptions:
     warp_scheduler: Annotated[
         str,
         Option(
-            help="Which of several ready warps an issue context takes: round-robin, or oldest (the "
-            "last one again while it is ready, otherwise the oldest)."
+            help="Choice of an issue context among ready warps: round-robin, or oldest (the last "
+            "one again while it is ready, otherwise the oldest)."
         ),
     ] = "round-robin"
     without: Annotated[
@@ -45,7 +45,7 @@ class SmOptions:
         ),
     ] = None
     interference: Annotated[
-        bool, Option("--interference", help="Let units slow each other down (machine file).")
+        bool, Option("--interference", help="Let units slow each other down, by the machine file.")
     ] = False
     tolerance: Annotated[
         float,
@@ -55,19 +55,19 @@ class SmOptions:
 
 @dataclass(frozen=True)
 class BlockOptions:
-    """How many blocks a kernel has, and what they do."""
+    """Blocks of a kernel: their number and their work."""
 
     tokens: Annotated[int, Option(min=1, help="Batch times length of the kernel.")] = 16384
     heads: Annotated[int, Option(min=1, help="Heads of the kernel.")] = 16
     causal: Annotated[
-        bool, Option("--causal", help="Rows of attention only see what is not behind them.")
+        bool, Option("--causal", help="Rows of attention see no rows after their own.")
     ] = False
     window: Annotated[
         int | None,
-        Option(min=1, help="How many rows before its own, and behind unless causal, a row sees."),
+        Option(min=1, help="Number of rows before its own, and after unless causal, a row sees."),
     ] = None
     persistent: Annotated[
-        bool, Option(help="Whether a block of the kernel goes on to its next tile.")
+        bool, Option(help="Let each block of the kernel go on to its next tile.")
     ] = True
 
 
@@ -88,7 +88,7 @@ class KernelOptions(BlockOptions):
     ] = 1
 
     def estimate(self, schedule: Schedule, conditions: Conditions) -> Kernel | None:
-        """Return what a run says of the whole kernel, if it is asked for."""
+        """Return the estimates of the whole kernel from a run, if they are asked for."""
         from twill.sim.analysis.problems import attention, product
         from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 
@@ -128,12 +128,12 @@ class CheckOptions:
     ] = False
 
     def check(self, schedule: Schedule, conditions: Conditions) -> Checks:
-        """Return what the checks say."""
+        """Return the results of the checks."""
         return checked(schedule, conditions, values=self.values)
 
 
 def checked(schedule: Schedule, conditions: Conditions, *, values: bool) -> Checks:
-    """Return what all checks of a run say; `values`: also of numbers."""
+    """Return the results of all checks of a run; `values`: also of the check of numbers."""
     from twill.sim.checks import check
     from twill.verification.registers import registers_along_programs
 
@@ -164,7 +164,7 @@ class PictureOptions:
     ] = None
 
     def recording(self) -> Recording:
-        """Return what is to be recorded for them; refuse what could not be written."""
+        """Return the recording that they need; refuse files that could not be written."""
         from twill.sim.engine.record import TRACED_EVENTS, Recording
         from twill.sim.show.timeline import check_timeline
 
@@ -191,7 +191,7 @@ class Verdict:
     """How a run is printed and judged."""
 
     advice: Annotated[
-        bool, Option("--advice", help="Try changes of the schedule and tell their gain.")
+        bool, Option("--advice", help="Try changes of the schedule and report their gain.")
     ] = False
     strict: Annotated[
         bool,
@@ -203,7 +203,7 @@ class Verdict:
     as_json: Json = False
 
     def print(self, result: Run) -> None:
-        """Print what was found."""
+        """Print the result of the run."""
         from twill.sim.show import print_run
 
         if self.as_json:
@@ -251,13 +251,13 @@ def run(
     waits: Annotated[
         str | None,
         Option(
-            help="Where an order's asynchronous results are awaited: late (before their first use) "
-            "or hoisted (all where the first is); as the order says without it."
+            help="Place of waits for an order's asynchronous results: late (before their first "
+            "use) or hoisted (to the first wait for their unit); by default as in the order."
         ),
     ] = None,
     verdict: Verdict,
 ) -> None:
-    """Run a schedule and say whether it keeps its promise.
+    """Run a schedule and report whether it keeps its promise.
 
     A kernel file (KERNEL.py) is compiled, which needs Triton and no GPU, and its machine code is
     executed. The file is a program: it is executed to be compiled.

@@ -57,14 +57,15 @@ class Question:
     engine: Annotated[
         EngineName,
         Option(
-            help="Yices finds and CP-SAT refutes; one of them; or the paper's figures as printed."
+            help="both: Yices finds, CP-SAT refutes; difference: Yices; cpsat: CP-SAT; verbatim: "
+            "the paper's figures as printed."
         ),
     ] = EngineName.both
     search: Annotated[
         SearchName,
         Option(
-            help="Every interval and number of stages; the paper's Algorithm 1; or the loop as "
-            "it is written."
+            help="complete: every interval and number of stages; paper: the paper's Algorithm 1; "
+            "written: the loop as it is written."
         ),
     ] = SearchName.complete
     most_stages: Annotated[int | None, Option(min=1, help="Bound on the number of stages.")] = None
@@ -131,14 +132,14 @@ class Effort:
 
     timeout: Annotated[
         float | None,
-        Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
+        Option(min=0.001, help="Seconds for the search; its best schedule by then is the result."),
     ] = None
     memory: Annotated[
         int | None,
         Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
     ] = None
     no_cache: Annotated[
-        bool, Option("--no-cache", help="Solve it even if the answer is known.")
+        bool, Option("--no-cache", help="Solve it again even if the answer is known.")
     ] = False
     verbose: Annotated[
         bool,
@@ -149,7 +150,7 @@ class Effort:
     suggest: Annotated[
         bool | None,
         Option(
-            help="Where there is no schedule, try other warps, sub-tiles and smaller tiles.",
+            help="If there is no schedule, try other warps, sub-tiles and smaller tiles.",
             show_default="suggest, without --timeout",
         ),
     ] = None
@@ -157,7 +158,7 @@ class Effort:
     def solver(
         self, report: Report, keep: Callable[[Schedule], None], clock: Deadline | None
     ) -> Callable[[Request], Solved]:
-        """Return who answers requests, all of them by a clock, or each in the time that it has."""
+        """Return the function that answers requests, in the clock's time or each in its own."""
         from twill.search.cache import Cache
         from twill.search.scheduler import solve
         from twill.search.worker import solve_within
@@ -177,7 +178,7 @@ class Effort:
     def suggestions(
         self, loop: str, machine: str, question: Question
     ) -> Callable[[], Suggestions] | None:
-        """Return who finds what gives a refused loop a schedule, None if that is not asked for."""
+        """Return the search for changes that give a refused loop a schedule, None if not wanted."""
         if self.suggest is False or (self.suggest is None and self.timeout is not None):
             return None
         from twill.studies.suggest import suggested
@@ -187,26 +188,26 @@ class Effort:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Which schedule is best, and how far a better one is looked for."""
+    """The model by which a schedule is best, and the effort to find a better one."""
 
     model: Annotated[
         ModelName | None,
         Option(
-            help="Best is the fastest program on the simulated SM, or the one that the paper's "
-            "static model proves. Simulated, unless an option is given that only the latter has.",
+            help="simulated: the fastest program on the simulated SM; paper: the schedule that "
+            "the static model proves. By default simulated, unless an option needs paper.",
             show_default=False,
         ),
     ] = None
     effort: Annotated[
         EffortName | None,
-        Option(help=f"How many programs are simulated: {PROGRAMS}.", show_default="normal"),
+        Option(help=f"Programs to simulate: {PROGRAMS}.", show_default="normal"),
     ] = None
     conditions: ConditionTexts = None
     jobs: Workers = None
 
     @property
     def named(self) -> EffortName:
-        """The effort that is asked for."""
+        """The effort, normal by default."""
         return self.effort or EffortName.normal
 
     def simulations(self, question: Question, loop: Loop) -> int | None:

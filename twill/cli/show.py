@@ -43,12 +43,12 @@ def show(
         Option(
             "--output",
             "-o",
-            help="File to write; a timeline ends in .svg or .png. - is stdout, where a timeline is "
+            help="File to write (.svg or .png for a timeline); - is stdout, where a timeline is "
             "SVG.",
         ),
     ] = None,
     iterations: Annotated[
-        int | None, Option(min=1, help="Trip count of the code or its data; left open without it.")
+        int | None, Option(min=1, help="Trip count of the code or its data; by default left open.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -123,8 +123,8 @@ def annotate(
         Path | None,
         Option(
             metavar="FILE|FOLDER",
-            help="The source that the loop was read from. Without it the folder of the schedule "
-            "and the packaged kernels are looked through.",
+            help="Source of the loop. By default the folder of the schedule and the packaged "
+            "kernels are searched.",
         ),
     ] = None,
     as_json: Json = False,
@@ -168,10 +168,10 @@ def diff(
     first: Annotated[
         str, Argument(help="schedule.json, IR (.mlir) or the name of a packaged schedule.")
     ],
-    second: Annotated[str, Argument(help="Another one.")],
+    second: Annotated[str, Argument(help="Another schedule.")],
     as_json: Json = False,
 ) -> None:
-    """Say what differs between two schedules; exit status 1 if anything does."""
+    """List the differences between two schedules; exit status 1 if there are any."""
     from twill.frontends.schedules import load_schedule
     from twill.show.differences import Comparison, differences_data, print_differences
 

@@ -87,12 +87,12 @@ def explore(
         Path | None,
         Option(
             metavar="FILE|FOLDER",
-            help="The source of the schedules' loops. Without it their own folders are looked "
-            "through, and the packaged kernels.",
+            help="Source of the schedules' loops. By default their own folders and the packaged "
+            "kernels are searched.",
         ),
     ] = None,
 ) -> None:
-    """Write one page to look around in, which needs no network: timeline, graph, memory, program.
+    """Write an interactive page that needs no network: timeline, graph, memory, program.
 
     For example: twill explore schedule.json other.json -o explore.html
     """

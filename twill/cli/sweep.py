@@ -69,16 +69,16 @@ class Common:
     resolve: Annotated[bool | None, Option("--resolve", help="Schedule again at each point.")] = (
         None
     )
-    iterations: Annotated[int | None, Option(min=1, help="Trip count; 64.")] = None
-    seed: Annotated[int | None, Option(min=0, help="Seed of latencies; 0.")] = None
+    iterations: Annotated[int | None, Option(min=1, help="Trip count, 64 by default.")] = None
+    seed: Annotated[int | None, Option(min=0, help="Seed of latencies, 0 by default.")] = None
     tolerance: Annotated[
-        float | None, Option(help="Excess over the best interval that still holds; 0.02.")
+        float | None, Option(help="Excess over the best interval that holds, 0.02 by default.")
     ] = None
     clock: Clock = None
     timeout: SolverSeconds = None
 
     def sweep(self, items: list[str], axes: dict[str, Any]) -> Sweep:
-        """Return the sweep that was named, with what options change of it."""
+        """Return the named sweep, with the changes that options make."""
         from twill.artifacts.sweep import Sweep, packaged_sweeps
 
         named = [item for item in items if item.endswith(".toml") or item in packaged_sweeps()]
@@ -128,10 +128,10 @@ def sweep(
     output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Run schedules under changed latencies, depths and whatever else has a name.
+    """Run schedules under changed latencies, depths and other named parameters.
 
     VALUES are numbers with commas between, A:B for whole numbers, START:STOP:COUNT for evenly
-    spaced ones or log:START:STOP:COUNT. A sweep with -o that was interrupted goes on where it was.
+    spaced ones or log:START:STOP:COUNT. With -o an interrupted sweep resumes where it ended.
     """
     from twill.studies.sweep import run_sweep
     from twill.studies.sweep.answers import answers

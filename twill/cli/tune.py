@@ -46,16 +46,16 @@ class ChoiceOptions:
         list[str] | None,
         Option(
             metavar="TILES",
-            help="Tiles of a loop, for example 128x128,128x176 (rows, and what an iteration "
-            "streams) or 128x256x64 (rows, columns, depth of a product). Many usual ones without "
-            "it.",
+            help="Tiles of a loop, for example 128x128,128x176 (rows, and rows streamed by an "
+            "iteration) or 128x256x64 (rows, columns, depth of a product). By default many usual "
+            "ones.",
         ),
     ] = None
     subtiles: Annotated[
         str | None,
         Option(
             metavar="N,N,...",
-            help="Sub-tiles to cut each tile into; all of 1 to 4 that are possible without it.",
+            help="Sub-tiles to cut each tile into; by default all numbers from 1 to 4 that fit.",
         ),
     ] = None
     change: Annotated[
@@ -63,8 +63,8 @@ class ChoiceOptions:
         Option(
             "--set",
             metavar="NAME=VALUES",
-            help="Values of a kernel's constant (64,128; without it 64,128,256), the type of "
-            "another argument, in which constants may stand (tensordesc<fp16[M,D]>); or limits of "
+            help="Values of a kernel's constant (64,128; by default 64,128,256), or the type of "
+            "another argument, which may name constants (tensordesc<fp16[M,D]>). Also limits of "
             "scheduling: groups, registers, stages, transfers. May be repeated.",
         ),
     ] = None
@@ -90,37 +90,37 @@ class ChoiceOptions:
 
 @dataclass(frozen=True)
 class ProblemOptions(BlockOptions):
-    """For which problems the kernel is to be fastest."""
+    """Problems for which the kernel is to be fastest."""
 
     size: Annotated[
         list[str] | None,
         Option(
             metavar="MxNxK",
-            help="A matrix product's rows, columns and depth; 8192x8192x8192 without it. May be "
+            help="Rows, columns and depth of a matrix product; by default 8192x8192x8192. May be "
             "repeated: the sum of the times counts.",
         ),
     ] = None
     sequence: Annotated[
         str | None,
-        Option(metavar="N,N,...", help="Sequence lengths of attention; 8192 without it."),
+        Option(metavar="N,N,...", help="Sequence lengths of attention; by default 8192."),
     ] = None
     clock: LoadedClock = None
 
 
 @dataclass(frozen=True)
 class Search:
-    """How far is searched."""
+    """Effort of the search."""
 
     effort: Annotated[
-        EffortName, Option(help=f"Programs of each candidate that are simulated: {PROGRAMS}.")
+        EffortName, Option(help=f"Programs to simulate for each candidate: {PROGRAMS}.")
     ] = EffortName.quick
     within: Annotated[
         float,
         Option(
             min=0.0,
             max=1000.0,
-            help="Also solve what its bound puts behind the best by at most this part; 0 is what "
-            "may win alone.",
+            help="Also solve candidates whose bound is above the best time by at most this part; "
+            "0: only candidates that may win.",
         ),
     ] = 0.01
     timeout: SolverSeconds = None
@@ -135,7 +135,7 @@ class Results:
         str | None,
         Option(
             metavar="FILE.py",
-            help="Rank only what can be a Gluon kernel, and write the fastest one.",
+            help="Rank only candidates that can be emitted, and write the fastest as a kernel.",
         ),
     ] = None
     as_json: Json = False
@@ -159,9 +159,10 @@ def tune(
 ) -> None:
     """Find the tiles, sub-tiles and limits that make the fastest whole kernel.
 
-    Every candidate gets a bound first; what cannot win by it is not solved. The others are
-    scheduled, simulated and ranked by the time of the whole kernel. With -o an interrupted run goes
-    on where it was, and table.md can be read meanwhile. The exit status is 1 if nothing runs.
+    Every candidate gets a bound first; candidates that cannot win are not solved. The others are
+    scheduled, simulated and ranked by the time of the whole kernel. With -o an interrupted run
+    resumes where it ended, and table.md can be read meanwhile. The exit status is 1 if no candidate
+    runs.
 
     For example: twill tune gemm_hopper -m hopper_h100 --tile 128x128x64,128x256x64 -j 2
     """

@@ -16,7 +16,7 @@ from twill.cli.options import Json
 
 @command
 def doctor(as_json: Json = False) -> None:
-    """Say what is installed, what is missing, and what each part is needed for.
+    """List the parts that are installed or missing, and the purpose of each part.
 
     Status 1 if a required part is missing or does not work.
     """
@@ -37,10 +37,10 @@ def migrate(
         str, Argument(help="A machine (.toml, .json), or a loop, schedule or order (.json).")
     ],
     output: Annotated[
-        str, Option("--output", "-o", help="Write the new form here; to stdout without it.")
+        str, Option("--output", "-o", help="Write the new form here; by default to stdout.")
     ] = STANDARD_OUTPUT,
 ) -> None:
-    """Write a file of an earlier version in the form of today, and say what was written into it."""
+    """Convert a file of an earlier version to the current form, and list the changes."""
     from twill.frontends.migration import migrated
 
     text, told = migrated(file)

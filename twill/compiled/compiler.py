@@ -1,6 +1,6 @@
-"""What of Triton a kernel file is compiled with: ``python -m twill.compiled.compiler FILE ...``.
+"""Compiling a kernel file with Triton: ``python -m twill.compiled.compiler FILE ...``.
 
-It is started with the file, an architecture and the name of a file for the result.
+Arguments are the kernel file, an architecture and the name of a file for the result.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(path: str, architecture: int, result: str) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Return what an error says; of one in a called function, where that is and its last line."""
+    """Return an error's message; for one in a called function, its place and its last line."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = str(error).splitlines() or [""]
@@ -58,7 +58,7 @@ def _reason(error: BaseException) -> str:
 
 
 def compiled_kernel(path: str, architecture: int) -> Any:
-    """Return what Triton makes of a kernel file for an architecture, such as 90."""
+    """Return the kernel that Triton compiles from a file for an architecture, such as 90."""
     return _of_module(_imported(path), architecture)
 
 
@@ -117,7 +117,7 @@ def _targets(cubin: bytes) -> list[int]:
 
 
 def _with_layout(kind: str) -> str:
-    """Return Triton's type of an argument, of a descriptor with the layout of what it copies."""
+    """Return Triton's type of an argument; a descriptor's type names the layout of its tiles."""
     found = _DESCRIPTOR.fullmatch(kind)
     if found is None:
         return kind
@@ -142,7 +142,7 @@ def _imported(path: str) -> ModuleType:
 
 
 def _said(command: list[str]) -> str:
-    """Return what one of Triton's programs says."""
+    """Return the output of one of Triton's programs."""
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ours
     return done.stdout + done.stderr
 

@@ -40,9 +40,9 @@ class Cubin:
     tensor_columns : int
         Columns of tensor memory.
     log : str
-        What ``ptxas -v`` says.
+        Output of ``ptxas -v``.
     listing : str
-        What ``nvdisasm -c -hex -gi`` says.
+        Output of ``nvdisasm -c -hex -gi``.
     targets : tuple of int
         Addresses that indirect branches go to: the section ``.nv.constant2``.
     """

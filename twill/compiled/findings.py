@@ -1,4 +1,4 @@
-"""Checks of a compiled kernel: what its file asks for against what the compiler made of it."""
+"""Checks of a compiled kernel: the requests of its file against the compiler's output."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ _USED = re.compile(r"Used (\d+) registers")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a kernel may use: bytes of shared memory and columns of tensor memory of an SM."""
+    """Memory of an SM that a kernel may use: bytes of shared memory, columns of tensor memory."""
 
     shared: int = 232_448
     tensor_columns: int = 512
 
     @classmethod
     def of(cls, machine: Machine) -> Limits:
-        """Return what an SM of a machine has."""
+        """Return the memory that an SM of a machine has."""
         memories = machine.memories
         shared = memories.smem.capacity if memories.smem is not None else 0
         return cls(shared, memories.tmem.capacity if memories.tmem is not None else 0)
 
 
 def architecture_of(machine: Machine) -> int:
-    """Return what kernels for a machine are compiled for: 100 with tensor memory, else 90."""
+    """Return the target of kernels for a machine: 100 with tensor memory, else 90."""
     return 90 if machine.memories.tmem is None else 100
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a compiled kernel does other than its file says, or more than there is."""
+    """A deviation of a compiled kernel from its file, or a resource that it exceeds."""
 
     check: str
     what: str
@@ -80,7 +80,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled kernel with what was found in it.
+    """A compiled kernel with the findings of its checks.
 
     Attributes
     ----------
@@ -89,11 +89,11 @@ class Compiled:
     spills : int
         Instructions that move registers to or from local memory outside steady loops.
     warnings : tuple of str
-        What ptxas warns of.
+        Warnings of ptxas.
     loops : tuple of CompiledLoop
         The steady loops.
     findings : tuple of Finding
-        What is to be mended; none in a kernel that is compiled as it is written.
+        Defects to mend; none in a kernel that is compiled as it is written.
     """
 
     kernel: str
@@ -119,7 +119,7 @@ def check(
     architecture : int
         90 or 100.
     limits : Limits, optional
-        What an SM has; that of an H100 and a B200 without it.
+        Memory of an SM; by default that of an H100 and a B200.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def _warnings(log: str) -> Iterator[str]:
 
 
 def losses(made: Compiled, _roles: tuple[Role, ...], _limits: Limits) -> Iterator[Finding]:
-    """Neither are products serialized nor is another request of the file left aside."""
+    """The compiler serializes no products and ignores no request of the file."""
     for warning in made.warnings:
         if _LOSS.search(warning):
             name, what, avoid = next(found for key, found in _LOSSES.items() if key in warning)
@@ -179,7 +179,7 @@ def spills(made: Compiled, _roles: tuple[Role, ...], _limits: Limits) -> Iterato
 
 
 def memory(made: Compiled, _roles: tuple[Role, ...], limits: Limits) -> Iterator[Finding]:
-    """Shared and tensor memory are as large as what is used of them."""
+    """Shared and tensor memory have room for all that the kernel uses."""
     for key, unit, used, limit in (
         ("shared", "bytes of shared memory", made.shared, limits.shared),
         ("tensor_columns", "columns of tensor memory", made.tensor_columns, limits.tensor_columns),

@@ -59,7 +59,7 @@ class Single:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The operation's kind, with how it combines elements or its element type."""
         return (
             f"{self.kind} {self.combine or (self.element if self.element != 'f32' else '')}".strip()
         )
@@ -109,11 +109,11 @@ class Calibration:
     Attributes
     ----------
     machine, architecture : str
-        Name of the machine, and what is compiled for, for example ``sm_90a``.
+        Name of the machine, and the compiler's target, for example ``sm_90a``.
     shape : tuple of int
-        Of the tile of f32 that four warps hold.
+        Shape of the tile of f32 that four warps hold.
     rows : tuple of Calibrated
-        What was counted; pipes that an operation neither uses nor books are left out.
+        Counts of each operation, without pipes that it neither uses nor books.
     """
 
     machine: str
@@ -128,9 +128,9 @@ def calibrate(machine: Machine, report: Report = silent) -> Calibration:
     Parameters
     ----------
     machine : Machine
-        One of architecture ``sm_90`` or ``sm_100``, with rules.
+        A machine of architecture ``sm_90`` or ``sm_100``, with rules.
     report : Report, optional
-        Told which operation is compiled.
+        Called with the name of each operation before it is compiled.
 
     Raises
     ------

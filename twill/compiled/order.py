@@ -1,7 +1,7 @@
-"""What synchronizes in a steady loop, and in which order: in a kernel file and in its SASS.
+"""The order of synchronization in a steady loop: in a kernel file and in its SASS.
 
-Both are *marks*: products and waits for them, waits and arrivals at mbarriers, transfers, commits,
-each with the line that asks for it. A compiler may turn a loop, copy its body or move a spin loop
+*Marks* are products and waits for them, waits and arrivals at mbarriers, transfers and commits,
+each with the line that asks for it. A compiler may rotate a loop, copy its body or move a spin loop
 out of the way; the cyclic order of its marks stays.
 """
 
@@ -46,13 +46,13 @@ OPERATIONS = {
 _CALL = {kind: re.compile(rf"(?:.*\.)?(?:{names})") for kind, names in CALLS.items()}
 _OPERATION = {kind: re.compile(rf"(?:{names})(?:\.|$)") for kind, names in OPERATIONS.items()}
 ELECTED = frozenset({TENSOR_PRODUCT, COMMIT, ARRIVE, LOAD, STORE})
-"""What one thread of a partition does; the others go past it."""
+"""Marks that one elected thread of a partition executes; the other threads branch past them."""
 MOST_COPIES = 1024  # of the body of a loop that Triton unrolls
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What synchronizes, and where it stands.
+    """A synchronizing operation, and where it stands.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Mark:
 
     @property
     def same(self) -> tuple[str, tuple[int, ...]]:
-        """What is the same of a mark of the file and of the instructions that it becomes."""
+        """The kind and lines that a mark of the file shares with its instructions."""
         return self.kind, self.lines
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class SteadyLoop:
 
 @dataclass(frozen=True)
 class Role:
-    """What one partition executes: a function of the kernel file.
+    """The function of the kernel file that one partition executes.
 
     Attributes
     ----------
@@ -99,8 +99,8 @@ class Role:
     warps : int
         Warps of its partition.
     registers : int or None
-        Registers of a thread that the file asks for; None of the default partition, which has what
-        is left.
+        Registers of a thread that the file asks for; None for the default partition, which has the
+        rest.
     first, last : int
         Its lines.
     loops : tuple of SteadyLoop
@@ -274,18 +274,18 @@ def disorder(
 ) -> str | None:
     """Say where a loop of SASS leaves the cyclic order of a file's marks; None if it never does.
 
-    Every way through the loop is followed. It may begin anywhere in a round, if what is before that
-    is found outside too. A mark may be repeated at once, as instructions of one product or attempts
-    of one wait; one under a condition may be left out.
+    Every path through the loop is followed. The header may lie anywhere in a round, if the marks
+    before it are found outside the loop too. A mark may be repeated at once, as instructions of one
+    product or attempts of one wait. A mark under a condition may be left out.
 
     Parameters
     ----------
     listing, loop
         The loop of SASS.
     marks : sequence of Mark
-        Those of one iteration in the file.
+        The file's marks of one iteration.
     found : mapping
-        Those of each block.
+        Marks of each block of the SASS.
     """
     seen = {mark.same for block in loop.blocks for mark in found[block]}
     missing = [m for m in marks if m.same not in seen and not m.optional]
@@ -305,10 +305,10 @@ def _follow(
     found: Mapping[int, Sequence[Mark]],
     start: int,
 ) -> tuple[str, int]:
-    """Follow all ways from the header, where `start` marks of a round are behind.
+    """Follow all paths from the header, where `start` marks of a round are behind.
 
-    Returns where one leaves the order and how many marks kept it until then; an empty text and 0
-    if none does. Only behind a branch may there be a thread that is not the elected one.
+    Returns where a path leaves the order and how many marks kept it until then; an empty text and 0
+    if no path does. Only behind a branch may there be a thread that is not the elected one.
     """
     first = loop.header, start, False
     waiting, known = [first], {first}

@@ -1,7 +1,7 @@
 """A disassembled kernel: instructions with pipe, source lines and registers; blocks and loops.
 
-It reads what ``nvdisasm -c -gi`` writes. (``-plr``, which shows what each register holds, refuses
-kernels of 255 registers.)
+The listing is the output of ``nvdisasm -c -gi``. (``-plr``, which shows what each register holds,
+refuses kernels of 255 registers.)
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Frames = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction of a warp.
+    """An instruction of a warp.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class Instruction:
 
     @property
     def pipe(self) -> str:
-        """What executes it, a key of `PIPES` or ``other``."""
+        """The pipe that executes the instruction, a key of `PIPES` or ``other``."""
         return next((p for p, known in _PIPE.items() if known.match(self.operation)), OTHER)
 
     @property
     def registers(self) -> int:
-        """One more than the number of the highest register that it reads or writes."""
+        """Registers needed: the number of the highest one that it reads or writes, plus one."""
         found = [0]
         for part in _ADDRESS.findall(self.operands):
             found += [int(n) + (2 if wide else 1) for n, wide in _REGISTER.findall(part)]
@@ -196,7 +196,7 @@ def read_listing(text: str) -> Listing:
     Parameters
     ----------
     text : str
-        What ``nvdisasm -c -gi`` wrote, with ``-hex`` or without, of a cubin with one kernel.
+        Output of ``nvdisasm -c -gi``, with ``-hex`` or without, for a cubin with one kernel.
     """
     code: list[Instruction] = []
     starts: dict[str, int] = {}
@@ -274,7 +274,7 @@ def _leaves(instruction: Instruction) -> bool:
 
 
 def _goes_on(instruction: Instruction) -> bool:
-    """Whether what stands behind may be executed next."""
+    """Whether the instruction behind this one may be executed next."""
     if not _leaves(instruction) or instruction.predicate:
         return True
     return instruction.operation.startswith("BRA") and not instruction.operands.startswith("`")

@@ -1,4 +1,4 @@
-"""What people see of a compiled kernel."""
+"""A compiled kernel as tables and as plain data."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def print_loops(made: Compiled) -> None:
 
 
 def print_calibration(found: Calibration) -> None:
-    """Print the instructions of single operations beside what the machine file books for them."""
+    """Print the compiled instructions of single operations and those that the machine books."""
     rows, columns = found.shape
     say(
         f"{found.machine}: instructions of a warp for a tile of {rows} x {columns} f32 that four "

@@ -69,7 +69,7 @@ ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
 
 
 def refused(statement: Statement, what: str = "") -> RefusedError:
-    """Return the refusal of a statement with its place in the user's file, for what it has."""
+    """Return the refusal of a statement, with its place in the user's file and the reason."""
     where = string(statement, "sched.location")
     named = f"{name_of(statement)}{f' at {where}' if where else ''}"
     return RefusedError(f"{named} has no template for kernels{what and f': {what}'}")
@@ -103,7 +103,7 @@ def _check_attributes(statement: Statement) -> None:
 
 
 def _check_operands(source: Source, statement: Statement) -> None:
-    """Refuse predicates, other barriers, and the values beside a mask that nothing writes."""
+    """Refuse predicates, and products with barriers of their own."""
     name = name_of(statement)
     predicate: SSAValue | None = None
     if name in PRODUCTS:
@@ -125,7 +125,7 @@ def is_true(source: Source, value: SSAValue) -> bool:
 
 
 def _check_effect(statement: Statement) -> None:
-    """Refuse what the kernel does before the loop beside computing values and filling buffers."""
+    """Refuse statements before the loop that neither compute values nor fill buffers."""
     name = name_of(statement)
     used = any(list(result.uses) for result in statement.results)
     filled = name in ("ttng.tmem_store", "llvm.intr.assume")
@@ -134,7 +134,7 @@ def _check_effect(statement: Statement) -> None:
 
 
 def access_options(statement: Statement) -> tuple[str, ...]:
-    """Return the arguments by which a load or store through pointers says how caches treat it.
+    """Return the cache options of a load or store through pointers, as arguments.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def access_options(statement: Statement) -> tuple[str, ...]:
 
 
 def _numbered(statement: Statement, key: str, values: Mapping[int, str | None]) -> str | None:
-    """Return what a number says, as Triton 3.8 and earlier write a policy."""
+    """Return the option that a number stands for, as Triton 3.8 and earlier write a policy."""
     number = integer(statement, key) or 1
     if number not in values:
         raise refused(statement, f"{key} = {number}")

@@ -41,8 +41,8 @@ DEFAULT_WARPS = 4
 LEAST_REGISTERS, MOST_REGISTERS = 24, 256  # that `setmaxnreg` takes
 BLACKWELL = "sm_10"
 BESIDE_PRODUCT = 30
-"""Registers per thread beside the result of a `wgmma`: ptxas of CUDA 13 (C7602) wants 158 for 256
-columns in a launch that has 128, whatever `setmaxnreg` says."""
+"""Registers per thread in addition to the result of a `wgmma`: ptxas of CUDA 13 (C7602) wants 158
+for 256 columns in a launch that has 128, whatever `setmaxnreg` says."""
 
 
 def emitted(schedule: Schedule) -> str:
@@ -287,7 +287,7 @@ class _Kernel:
         ]
 
     def _arguments(self) -> tuple[str, ...]:
-        """Return what a partition is given."""
+        """Return the arguments of every partition."""
         allocated = (node.target for node in self._allocations())
         return (*self._kernel_arguments, *allocated)
 

@@ -87,7 +87,7 @@ FULL = Barrier("before_full", slots=None)  # for the transfers that fill them
 
 
 class Fixed(NamedTuple):
-    """What allocates such buffers, and what fills them."""
+    """Allocations of buffers that are filled before the loop, and the code that fills them."""
 
     allocations: list[Allocation]
     nodes: list[Node]

@@ -1,4 +1,4 @@
-"""The kernel as it was written, in PyTorch: what the emitted one must equal."""
+"""The kernel as it was written, in PyTorch: the reference that the emitted one must equal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LONGEST = 60  # characters of an expression that is part of another
 
 
 class Operands:
-    """What statements read, as variables of the reference."""
+    """Operands of statements, as variables of the reference."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.torch = source, Torch(source)
@@ -292,7 +292,7 @@ class Reference:
 
 
 def nothing(_: Statement) -> list[Node]:
-    """Return no code, for what only ends a block."""
+    """Return no code, for a statement that only ends a block."""
     return []
 
 

@@ -38,7 +38,7 @@ class Operands(Protocol):
 
 
 def contents(element: str, shape: Sequence[int], layout: str) -> str:
-    """Return what a buffer holds, as its allocation says it."""
+    """Return a buffer's contents, as arguments of its allocation."""
     return f"gl.{dtype(element)}, {list(shape)}, {layout}"
 
 
@@ -86,7 +86,7 @@ def commit(barrier: Barrier) -> Call:
 
 
 def products_waited(variables: Sequence[str], younger: int) -> str:
-    """Return the wait for products in registers, which leaves so many younger ones in flight."""
+    """Return the wait for products in registers that leaves `younger` ones in flight."""
     return f"warpgroup_mma_wait(num_outstanding={younger}, deps=({', '.join(variables)},))"
 
 
@@ -111,7 +111,7 @@ def transfer_back(store: Statement, descriptor: str, at: Sequence[str], buffer: 
 
 
 def transfers_waited(younger: int) -> Call:
-    """Return the wait for stores by TMA, which leaves so many younger ones in flight."""
+    """Return the wait for stores by TMA that leaves `younger` ones in flight."""
     return Call("tma.store_wait", (f"pendings={younger}",))
 
 
@@ -230,12 +230,12 @@ UPDATES = {4: "add", 5: "add", 6: "max", 7: "min"}
 
 
 def update_of(statement: Statement) -> str:
-    """Return what an update does: ``add``, ``max`` or ``min``.
+    """Return the operation of an atomic update: ``add``, ``max`` or ``min``.
 
     Raises
     ------
     RefusedError
-        If it does something else, or if what was there before is used.
+        If it is another operation, or if the old value is used.
     """
     which = integer(statement, "atomic_rmw_op") or 0
     if which not in UPDATES:

@@ -64,13 +64,13 @@ class Assignment(Node):
 
     @property
     def changed(self) -> Sequence[str]:
-        """What is not only assigned to, but also read."""
+        """The variable that an augmented assignment also reads."""
         return () if self.sign == "=" else (self.target,)
 
 
 @dataclass(frozen=True)
 class Allocation(Assignment):
-    """A buffer: what allocates it, or the part of another one that it is."""
+    """A buffer: its allocation, or the part of another buffer that it is."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Section(Node):
 
 @dataclass(frozen=True)
 class Module(Node):
-    """A file: what it is, for which family of GPUs, and its sections."""
+    """A file: its docstring, the family of GPUs that it is for, and its sections."""
 
     docstring: str
     family: str

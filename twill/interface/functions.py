@@ -78,21 +78,21 @@ def schedule(
     loop : Loop, str or path
         The loop to schedule.
     machine : Machine, str or path
-        For which SM.
+        The SM to schedule it for.
     model : str, optional
-        The best schedule is the one that the simulated SM executes fastest (``simulated``), or that
-        the static model proves (``paper``: nothing is simulated). Simulated without it, unless
-        there is a wish that only the latter has.
+        ``simulated``: the best schedule is the one that the simulated SM executes fastest.
+        ``paper``: the one that the static model proves; nothing is simulated. By default
+        simulated, unless a wish needs ``paper``.
     effort : str, optional
-        How many programs are simulated: ``quick``, ``normal`` (the default) or ``thorough``.
+        Number of programs to simulate: ``quick``, ``normal`` (the default) or ``thorough``.
     seed : int
-        Of both searches.
+        Seed of both searches.
     conditions : sequence of Conditions
-        Under which programs are simulated.
+        Conditions under which programs are simulated.
     timeout : float, optional
         Seconds for each static search.
     jobs : int
-        Processes that simulate at a time; the answer is the same.
+        Processes that simulate at a time; they do not change the answer.
     report : callable, optional
         Receives a message for each attempt.
     **wishes
@@ -102,7 +102,7 @@ def schedule(
     Returns
     -------
     Schedule
-        Valid; with its promise, or of the static model with its proof.
+        A valid schedule with its promise; from the static model, with its proof.
 
     Raises
     ------
@@ -145,8 +145,8 @@ def polish(
 ) -> Polished:
     """Look for a program of the same loop that takes fewer cycles, as ``twill polish`` does.
 
-    The answer's `schedule` is the best that was found. `effort` says how many programs are
-    simulated, or else `simulations`; the rest is as `twill.polish.polish` has it.
+    The answer's `schedule` is the best that was found. `effort`, or else `simulations`, sets the
+    number of programs to simulate; the rest is as in `twill.polish.polish`.
     """
     if effort not in EFFORTS:
         raise InputError(f"one of {', '.join(EFFORTS)} (got {short(effort)})", path="effort")
@@ -193,7 +193,7 @@ def emit(schedule: Schedule | Place, *, unverified: bool = False) -> str:
     Raises
     ------
     RefusedError
-        If it breaks a rule, or something of it has no template.
+        If the schedule breaks a rule, or a part of it has no template.
     """
     from twill.emit import emitted
 
@@ -208,9 +208,9 @@ def emit(schedule: Schedule | Place, *, unverified: bool = False) -> str:
 def explain(
     schedule: Schedule | Place, *, timeout: float = EXPLAINED, report: Report = silent
 ) -> Explanation | ProgramExplanation:
-    """Say what holds the interval up: of a program, or of a static schedule with its proof.
+    """Explain why the interval of a program, or of a static schedule with proof, is not shorter.
 
-    `timeout`: seconds for the latter.
+    `timeout`: seconds for a static schedule.
     """
     from twill.explain import explain as of_proof
     from twill.explain.programs import explain_program
@@ -230,7 +230,7 @@ def compare(
 ) -> list[Comparison]:
     """Run loops as written, pipelined and jointly scheduled, as ``twill compare`` does.
 
-    `machines`: for the loops; the ones that packaged loops are meant for without them.
+    `machines`: machines for the loops; by default those that packaged loops are meant for.
     """
     from twill.studies import compare as study
     from twill.studies.subjects import subjects
@@ -244,7 +244,7 @@ def compare(
 def annotate(schedule: Schedule | Place, source: Place | None = None) -> Annotated:
     """Return a schedule's source with units, groups, stages, cycles and stalls.
 
-    `source`: its file, or the folder that it is in; looked for without it.
+    `source`: its file, or the folder that it is in; searched for by default.
     """
     from twill.studies import annotated
 

@@ -62,15 +62,15 @@ def in_order(
     bodies: Mapping[str, Body],
     rings: Mapping[str, int] | None = None,
 ) -> Schedule:
-    """Return groups that issue operations in a given order, with the waits that it needs.
+    """Return a schedule whose groups issue operations in a given order, with the waits it needs.
 
-    `bodies`: what each group issues and awaits; ``load`` is for operations of variable latency.
+    `bodies`: issues and waits of each group; ``load`` is for operations of variable latency.
     `rings`: slots of results, or of the staging through which those in registers are sent.
 
     Raises
     ------
     InputError
-        If an operation is read before it is issued, or has too few slots.
+        If an operation is read before it is issued, or needs more slots than it has.
     """
     order = Order(
         name=f"{loop.name} {kind}",

@@ -75,7 +75,7 @@ class _Fences:
         return program.model_copy(update={"body": (*body, *_fences(pending))})
 
     def _tells(self, instruction: Instruction, pending: set[Subject]) -> bool:
-        """Whether somebody may know by it what the group did, a unit that it concerns or others."""
+        """Whether an instruction signals other groups, or starts a unit's conflicting access."""
         if isinstance(instruction, Wait):
             return instruction.barrier in self.named
         concerned = {name for subject in pending for name in self.conflicts[subject]}
@@ -99,7 +99,7 @@ class _Fences:
                     yield ("issue", operation), instruction.stage
 
     def _conflicts(self) -> dict[Subject, set[str]]:
-        """Return, for what warps do, the units' operations that have to be ordered with it."""
+        """Return, for each access of warps, the units' operations to be ordered with it."""
         units = [(name, *access) for name in self.by_proxy for access in self._of_operation(name)]
         return {
             subject: {

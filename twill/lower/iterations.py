@@ -10,7 +10,7 @@ from typing import Literal
 class Iteration:
     """A number of an iteration: a constant, or relative to the counter i or the trip count n.
 
-    It is `early` if it may be negative: there is no such iteration, and nothing to wait for.
+    An `early` number may be negative: there is no such iteration, and nothing to wait for.
     """
 
     base: Literal["", "i", "n"]
@@ -39,9 +39,9 @@ def slot(iteration: Iteration, slots: int | None) -> str:
 
 
 def not_negative(iteration: Iteration, slots: int) -> tuple[Iteration, int]:
-    """Return an iteration so many turns of the ring later that it is not negative, and how many.
+    """Move an iteration by turns of the ring until it is not negative; also return the turns.
 
-    C, and Triton, truncate: of a negative number neither quotient nor remainder is what is wanted.
+    C and Triton truncate: quotient and remainder of a negative number would be wrong.
     """
     turns = max(0, -(iteration.offset // slots)) if iteration.early else 0
     return iteration.minus(-turns * slots), turns

@@ -88,7 +88,7 @@ class Layout:
 
     @property
     def fixed(self) -> Iterator[Fixed]:
-        """Places of what lives throughout the loop."""
+        """Places of the values that live throughout the loop."""
         for invariant in self.pipeline.problem.loop.invariants:
             tile, ring = invariant.tile, self.invariants.get(invariant.name)
             if tile.memory in ("smem", "tmem"):
@@ -113,8 +113,8 @@ def _stored(
 def takeovers(pipeline: Pipeline, rings: Mapping[Tenant, Ring]) -> tuple[Takeover, ...]:
     """Return every pair that shares an address.
 
-    What is updated in place need not be waited for: dependences order the update. Only the first of
-    a chain of updates waits, for all that held its place an instance of the chain before.
+    An update in place needs no wait: dependences order it. Only the first of a chain of updates
+    waits, for all values that held its address an instance of the chain before.
     """
     chained = {
         v: (chain, offset)

@@ -29,7 +29,7 @@ def schedule_of(order: Order, loop: Loop, machine: Machine) -> Schedule:
     Raises
     ------
     InputError
-        If an operation is not issued, is read before it is issued, or has too few slots.
+        If an operation is not issued, is read before its issue, or needs more slots than it has.
     """
     synchronization = _Synchronization(Written(order, build_problem(loop, machine)))
     schedule = artifact(
@@ -56,8 +56,8 @@ class _Arrival:
 class _Exchanges(Exchanges):
     """Releases and waits of an order.
 
-    Those for results concern every instance. A value is released when its readers' group next
-    knows that it has been read, unless that follows from what others tell its maker anyway.
+    Waits for results concern every instance. A value is released when its readers' group next
+    knows that it has been read, unless the producer can infer that from other signals.
     """
 
     def __init__(self, written: Written) -> None:
@@ -88,7 +88,7 @@ class _Exchanges(Exchanges):
                 yield Need(Step(Action.AWAIT, group, time, target.operation), target)
 
     def _hoisted(self, needs: Iterable[Need]) -> Iterator[Need]:
-        """Move awaits to where their group next awaits a result of the same unit anyway."""
+        """Move awaits to the place where their group next awaits a result of the same unit."""
         problem, interval = self.pipeline.problem, self.interval
         unit = [problem.machine.cost(o).steps[0].unit for o in problem.loop.operations]
         first: dict[Target, Need] = {}
@@ -116,7 +116,7 @@ class _Exchanges(Exchanges):
     # -- releases that follow from other waits ------------------------------------------------
 
     def _awaits(self, release: Step) -> bool:
-        """Whether the maker of a value is not told anyway, of something its readers precede."""
+        """Whether the producer needs a release: no other signal it awaits follows the reads."""
         if release.tells is not Signal.EMPTY or not super()._awaits(release):
             return super()._awaits(release)
         v, slots = release.operation, self.layout.slots[release.operation]
@@ -185,14 +185,14 @@ class _Synchronization(Synchronization):
 
     @property
     def barriers(self) -> tuple[Barrier, ...]:
-        """The barriers that programs use; what the file says of one prevails."""
+        """The barriers that programs use; a declaration in the file prevails."""
         derived = {barrier.name: barrier for barrier in super().barriers}
         declared = {barrier.name: barrier for barrier in self.written.order.barriers}
         return tuple((self.written.barriers | derived | declared).values())
 
 
 class _GroupProgram(GroupProgram):
-    """A body with what it needs before and behind its instructions."""
+    """A body with the waits and signals that it needs before and behind its instructions."""
 
     def __init__(self, synchronization: Synchronization, group: OrderedGroup) -> None:
         super().__init__(synchronization, group.name)

@@ -1,4 +1,4 @@
-"""A solved problem with names, and what its groups do for each other beside issuing operations."""
+"""A solved problem with names, and the signals, waits and copies between its groups."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from twill.problem.solution import Assignment
 
 @dataclass(frozen=True)
 class Choices:
-    """What the clock of a schedule does not say of its programs.
+    """Choices about a schedule's programs that its issue times leave open.
 
-    `slots`: of streaming loads, by operation; those that hide their latency otherwise.
+    `slots`: of streaming loads, by operation; by default as many as hide the load's latency.
     `in_order`: whether groups take turns on units that execute in order.
     `dropped`: pairs of operations that take no turns all the same.
     """
@@ -161,8 +161,8 @@ def turns(pipeline: Pipeline) -> list[Turn]:
     Groups drift, and a unit takes work as it comes. Where its order matters programs keep it, as
     FlashAttention-3's ping-pong does: an arrive behind one operation, a wait before the next. On a
     unit that executes in order all neighbours of different groups take turns. On pipes there are
-    none, and the simulated SM gains nothing by them. ptxas moves arithmetic across an arrive: of 66
-    exponentials 5 stayed in front of it (Triton 3.9.0, sm_90a).
+    none: the simulated SM gains nothing by them, and ptxas moves arithmetic across an arrive. Of 66
+    exponentials only 5 stayed in front of it (Triton 3.9.0, sm_90a).
     """
     if not pipeline.choices.in_order:
         return []
@@ -201,7 +201,7 @@ def _neighbours(pipeline: Pipeline, users: Iterable[int]) -> Iterator[Turn]:
 
 
 class Signal(StrEnum):
-    """What a wait is for; all but a completion are barriers, named after their operation."""
+    """The event that a wait is for; all but a completion are barriers, named by operation."""
 
     # An asynchronous operation of the group that waits is complete.
     COMPLETION = "completion"
@@ -209,13 +209,13 @@ class Signal(StrEnum):
     FULL = "full"
     # Groups that did not make a value have read it.
     EMPTY = "empty"
-    # The group that made a value has read it, which another one takes over the place of.
+    # The group that made a value has read it, and another value takes its address over.
     FREED = "freed"
     # A value in registers has been staged.
     SENT = "sent"
     # An operation is over that others come after, though they do not read its result.
     DONE = "done"
-    # A group was told of an operation that leaves nothing to be overwritten.
+    # A group has observed an operation that leaves nothing to be overwritten.
     HEARD = "heard"
     # An operation has been issued, so that it is another group's turn on the unit.
     ISSUED = "issued"
@@ -235,9 +235,9 @@ class Target(NamedTuple):
 
 
 class Action(Enum):
-    """What a group does."""
+    """A step that a group takes."""
 
-    # It waits by itself, as a body says that people wrote.
+    # It waits by itself, as a body written by hand asks.
     AWAIT = auto()
     ISSUE = auto()
     # It stages a value that is in its registers.
@@ -245,9 +245,9 @@ class Action(Enum):
     # It makes a copy of a staged value. That belongs to the value's iteration, so that the last
     # ones are taken too when no iteration is left to read them.
     RECEIVE = auto()
-    # It tells others that it is done with an operation.
+    # It signals others that an operation is over.
     TELL = auto()
-    # It tells others that it has read a value, or was told of an operation.
+    # It signals others that it has read a value, or observed an operation.
     RELEASE = auto()
 
 
@@ -258,20 +258,20 @@ class Step:
     action: Action
     group: str
     time: int
-    # What is issued or told of, or makes the value that is sent, received or released.
+    # The operation that is issued or signalled, or makes the value sent, received or released.
     operation: int
     # At which of the operation's barriers the group arrives behind it.
     tells: Signal | None = None
     # The dependences over which a value is received, or was read.
     edges: tuple[Edge, ...] = ()
-    # By how many iterations what is told of is earlier than the step's iteration.
+    # By how many iterations the signalled instance is earlier than the step's iteration.
     distance: int = 0
     # The operation whose completion arrives at the barrier without the group's help.
     by_itself: int | None = None
 
     @property
     def target(self) -> Target | None:
-        """What others wait for."""
+        """The target of other groups' waits, if the step signals."""
         return None if self.tells is None else Target(self.tells, self.operation)
 
     @property
@@ -299,7 +299,7 @@ def receiving(pipeline: Pipeline, edge: Edge) -> Step:
 
 
 def telling(pipeline: Pipeline, target: Target) -> Step:
-    """Return how others are told, no later than they may begin, which can be before the result."""
+    """Return the signal to other groups, no later than they may begin, maybe before the result."""
     signal, v = target
     operation = pipeline.problem.operations[v]
     asked = [
@@ -319,7 +319,7 @@ def signals_itself(pipeline: Pipeline, v: int) -> bool:
 
 
 def told(pipeline: Pipeline) -> dict[int, tuple[Edge, ...]]:
-    """Return edges whose producer tells another group of something that no slot holds back."""
+    """Return edges across groups that no slot of a value holds back, by producer."""
     found: dict[int, list[Edge]] = defaultdict(list)
     for edge in pipeline.crossing:
         held = edge.carries and pipeline.problem.operations[edge.producer].memory is not None
@@ -329,7 +329,7 @@ def told(pipeline: Pipeline) -> dict[int, tuple[Edge, ...]]:
 
 
 def hearing(pipeline: Pipeline) -> Iterator[Step]:
-    """Yield how groups say that they were told of what no slot holds back."""
+    """Yield the arrivals by which groups confirm signals that no slot holds back."""
     for v, edges in told(pipeline).items():
         for group in dict.fromkeys(pipeline.place[edge.consumer] for edge in edges):
             own = tuple(edge for edge in edges if pipeline.place[edge.consumer] == group)
@@ -338,6 +338,6 @@ def hearing(pipeline: Pipeline) -> Iterator[Step]:
 
 
 def heard_at(pipeline: Pipeline, edge: Edge) -> int:
-    """Return when a group that was told of an operation has gone on."""
+    """Return when the group that waits for an edge has gone on."""
     issue = pipeline.problem.operations[edge.consumer].issue
     return pipeline.issued(edge) + max(1, issue)

@@ -1,6 +1,6 @@
-"""What a schedule's programs need before they are code.
+"""Changes to a schedule's programs before they become code.
 
-Rounds that begin where no product is in flight and few registers hold values.
+Rounds begin where no product is in flight and the fewest registers are live.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Steps and issues in the order in which each warp group executes them.
 
 Each group's operations are put in the order of their issue times modulo I. Where the static
-schedule overlaps two operations of one group they are split there, so that a blocking wait falls
-where it falls and interrupts what runs beside it. In one slot asynchronous operations issue first.
+schedule overlaps two operations of one group, both are split: a blocking wait keeps its time and
+interrupts the operation that it overlaps. In one slot asynchronous operations issue first.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Window:
 
     @property
     def order(self) -> tuple[bool, int, int]:
-        """What orders operations that are issued at one time."""
+        """The sort key of operations that are issued at one time."""
         return not self.operation.asynchronous, -self.stage, self.operation.index
 
     def issue(self, begin: int, end: int) -> Issue:
@@ -182,7 +182,7 @@ class GroupProgram:
     # -- what happens at one time -------------------------------------------------------------
 
     def _begin(self, time: int, starting: Sequence[Window], now: Sequence[Step]) -> None:
-        """Add the steps of a moment, and what starts with waits or without taking time."""
+        """Add the steps of a moment, and operations that start with waits or take no time."""
         owners = {step: self._owner(step, starting) for step in now}
         before = {w: self._before(w, [s for s in now if owners[s] is w]) for w in starting}
         if any(before.values()) or any(step in self.needs for step in now):
@@ -215,7 +215,7 @@ class GroupProgram:
     def _before(self, window: Window, releases: Sequence[Step]) -> list[Instruction]:
         """Return the waits that an operation needs, and releases behind those they follow.
 
-        What another group does may in turn hang on a release: no wait at a barrier is ahead of it.
+        Other groups may depend on a release in turn: no wait at a barrier precedes it.
         """
         waits = [self._wait(need, window.stage) for need in self._needs_of(window)]
         if not releases:
@@ -245,7 +245,7 @@ class GroupProgram:
     def _wait(self, need: Need, stage: int) -> Await | Wait:
         """Return a wait; one for a later iteration's instance belongs to that iteration.
 
-        It then begins with the first instance, in a round before its step's first.
+        Such a wait begins with the first instance, in a round before its step's first.
         """
         target = need.target
         later = need.distance - need.left_out

@@ -1,8 +1,8 @@
-"""A group's program for a trip count, round by round, and what values are called in it.
+"""A group's program for a trip count, round by round, and the names of values in it.
 
 A program is executed in rounds j; an instruction of stage s concerns iteration j - s of it. The
-rounds in which every stage has an iteration are the steady state; those before and after are
-written out, with what has no iteration left out.
+rounds in which every stage has an iteration are the steady state. Rounds before and after are
+written out, without the instructions that have no iteration.
 
 Memory is indexed by the iteration modulo its slots. Registers cannot be: a value of which two
 instances live has two names, ``S`` and ``S_next``. The renaming ``S = S_next`` at the end of a
@@ -37,7 +37,7 @@ NEXT = "_next"
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction of one round, the iteration that it concerns, and when it is executed at all.
+    """An instruction of one round, its iteration, and the condition under which it is executed.
 
     Interleaved blocks have only the parts that have an iteration, and the first one's iteration.
     The condition is in terms of i and n, and empty for always.
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Round:
-    """What is executed in a round."""
+    """The steps of a round, in order, and its number."""
 
     number: Iteration
     steps: tuple[Step, ...]
@@ -174,13 +174,13 @@ def _joined(first: Step, second: Step) -> Step | None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the instances of a value lie, for one who reads or writes them.
+    """Where the instances of a value lie, for its readers and writers.
 
     Attributes
     ----------
     slots : int or None
-        Instances that fit; None for a value that occupies nothing, of which every one is told
-        apart.
+        Instances that fit; None for a value that occupies no memory, whose instances are all
+        distinct.
     carried : int
         Iterations before the first from which the loop reads it.
     rotating : bool
@@ -235,9 +235,10 @@ class Place:
 
 
 def reads(loop: Loop, operation: Operation) -> list[Dependence | str]:
-    """Return what an operation reads, in the order of its operands.
+    """Return the values that an operation reads, in the order of its operands.
 
-    Values of the loop, and names of what comes from outside; ``[i]`` in those is the iteration.
+    Values of the loop are dependences; those from outside are names, in which ``[i]`` is the
+    iteration.
     """
     count = len(operation.operands)
     found: list[tuple[int, Dependence | str]] = [
@@ -331,9 +332,9 @@ class Places:
         )
 
     def initial(self, group: str | None) -> list[tuple[str, str]]:
-        """Return names and kinds of what the loop reads from before its first iteration.
+        """Return names and kinds of the values that the loop reads from before its first iteration.
 
-        `group`: whose registers hold it; None for what lies in memory.
+        `group`: the group whose registers hold them; None for values in memory.
         """
         found: dict[str, str] = {}
         for d in self._data:

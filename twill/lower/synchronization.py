@@ -41,7 +41,7 @@ from twill.lower.waits import (
 
 
 class Exchanges:
-    """What groups do for each other, and the waits that this and their slots ask for."""
+    """Signals and copies between groups, and the waits that these and their slots need."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.pipeline = layout, layout.pipeline
@@ -54,7 +54,7 @@ class Exchanges:
 
     @cached_property
     def _awaited(self) -> dict[Target, int]:
-        """What is waited for in `results`, with the least distance."""
+        """Targets of the waits in `results`, with the least distance of each."""
         found: dict[Target, int] = {}
         for need in self.results:
             found[need.target] = min(need.distance, found.get(need.target, need.distance))
@@ -67,7 +67,7 @@ class Exchanges:
 
     @cached_property
     def messages(self) -> tuple[Step, ...]:
-        """How groups send, receive and tell, in the order of those that fall together."""
+        """Steps that send, receive and signal; those of one time in the order of operations."""
         pipeline, awaited = self.pipeline, self._awaited
         found = [receiving(pipeline, edge) for edge in pipeline.copies]
         for v in range(len(pipeline.problem.operations)):
@@ -84,7 +84,7 @@ class Exchanges:
 
     @cached_property
     def releases(self) -> tuple[Step, ...]:
-        """How groups say that they have read what another one waits to overwrite."""
+        """Arrivals by which groups release values whose slots another group waits to overwrite."""
         pipeline = self.pipeline
         taken_over = {takeover.old.operation for takeover in self.layout.takeovers}
         reads = [
@@ -98,21 +98,21 @@ class Exchanges:
         return tuple(sorted(found, key=lambda step: step.operation))
 
     def _awaits(self, release: Step) -> bool:
-        """Whether others wait for a release, and do not know of it anyway."""
+        """Whether other groups wait for a release that no other signal implies."""
         return release.target in self._awaited
 
     def _may_wait(self, v: int, time: int, later: int) -> bool:
-        """Whether a value may be released later than it has been read, which delays nobody."""
+        """Whether a value may be released later than it has been read, without delaying a group."""
         moment = self.layout.overwritten(v)
         in_time = moment is None or later + self.pipeline.problem.hop <= moment
         return in_time and delays_nobody(self.pipeline, v, time, later)
 
     def _as_far_as_awaited(self, release: Step) -> Step:
-        """Leave a release out of the last iterations, for which nobody waits and nobody reads.
+        """Leave a release out of the last iterations, in which it has no waiter.
 
-        Nothing would keep these arrives behind the wait for the phase before. An mbarrier tells two
-        phases apart by their parity: a release too many is one phase ahead of that wait, or two,
-        and then the wait never ends.
+        Nothing would order these arrives after the wait for the previous phase. An mbarrier
+        distinguishes two phases by parity. A surplus release may complete one phase ahead of that
+        wait, or two, and then the wait never ends.
         """
         if release.by_itself is not None or release.target is None:
             return release
@@ -165,7 +165,7 @@ class Exchanges:
 class Synchronization:
     """The waits that the steps of all groups need, and the barriers.
 
-    `tight`: groups that wait for what reads their registers as soon as it has read them.
+    `tight`: groups that wait for readers of their registers as soon as these have read them.
     """
 
     def __init__(self, exchanges: Exchanges, tight: Collection[str] = ()) -> None:
@@ -174,7 +174,7 @@ class Synchronization:
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
-        """Every wait that something asks for."""
+        """Every wait of the program."""
         given = self.exchanges
         turns, freed = in_turn(self.pipeline, given.turns), freeing(self.layout, self.tight)
         own = (need for step in given.releases for need in given.waits_of(step))

@@ -35,7 +35,7 @@ from twill.problem.rules import one_unit
 
 @dataclass(frozen=True)
 class Need:
-    """A wait before a step, for what was `distance` iterations before the step's own."""
+    """A wait before a step, for the target `distance` iterations before the step's own."""
 
     step: Step
     target: Target
@@ -45,7 +45,7 @@ class Need:
     whole: bool = False
 
     def time(self, interval: int) -> int:
-        """Return when it is asked for, relative to the iteration of what is waited for."""
+        """Return the time of the wait, relative to the target's iteration."""
         return self.step.time + self.distance * interval
 
     @property
@@ -106,7 +106,7 @@ def overwrites(layout: Layout) -> Iterator[Need]:
 
 
 def keeping_step(layout: Layout) -> Iterator[Need]:
-    """Yield waits that keep a barrier from being two phases ahead of who waits at it."""
+    """Yield waits that keep a barrier from being two phases ahead of the group that waits at it."""
     pipeline = layout.pipeline
     for v, edges in told(pipeline).items():
         slots = told_slots(pipeline, v)
@@ -115,7 +115,7 @@ def keeping_step(layout: Layout) -> Iterator[Need]:
 
 
 def told_slots(pipeline: Pipeline, v: int) -> int:
-    """Return the slots of the barriers at which v tells others of more than a slot's value."""
+    """Return the slots of the barriers by which v signals edges that no slot holds back."""
     hop = pipeline.problem.hop
     ends = [heard_at(pipeline, edge) + hop for edge in told(pipeline).get(v, ())]
     return max(1, -(-(max(ends, default=0) - pipeline.start[v]) // pipeline.interval))
@@ -131,7 +131,7 @@ def ordered(pipeline: Pipeline, edge: Edge, distance: int) -> bool:
 
 
 def taking_over(layout: Layout) -> Iterator[Need]:
-    """Yield waits for the readers of what another value held before."""
+    """Yield waits for the readers of the values whose addresses others take over."""
     pipeline = layout.pipeline
     for takeover in layout.takeovers:
         v, staged = takeover.new.operation, takeover.new.staged
@@ -144,9 +144,9 @@ def taking_over(layout: Layout) -> Iterator[Need]:
 def _ends(
     pipeline: Pipeline, old: Tenant, new: Tenant, distance: int
 ) -> Iterator[tuple[Target, int]]:
-    """Yield what ends the life of `old` towards `new`, and the iterations by which it is later.
+    """Yield the events that end the life of `old` for `new`, and the iterations between.
 
-    Readers on which `new` depends anyway are left out. Synchronous readers on its own group are
+    Readers on which `new` depends already are left out. Synchronous readers on its own group are
     too, since they end before it in program order, and those that its unit executes before it.
     """
     u, group, operations = old.operation, pipeline.place[new.operation], pipeline.problem.operations
@@ -197,7 +197,7 @@ def freeing(layout: Layout, groups: Iterable[str]) -> Iterator[Need]:
 
 
 def _begins(pipeline: Pipeline, group: str) -> list[Step]:
-    """Return where something begins to take registers of a group."""
+    """Return the steps at which an operation or a copy begins to take registers of a group."""
     operations = [(v, pipeline.problem.operations[v]) for v in pipeline.members(group)]
     taking = [issuing(pipeline, v) for v, o in operations if o.registers or o.working_set]
     copies = [edge for edge in pipeline.copies if pipeline.place[edge.consumer] == group]
@@ -205,7 +205,7 @@ def _begins(pipeline: Pipeline, group: str) -> list[Step]:
 
 
 def _holds_registers(pipeline: Pipeline, v: int) -> int | None:
-    """Return for how long an asynchronous operation holds registers that nobody else reads."""
+    """Return how long an asynchronous operation holds registers that have no other reader."""
     operation = pipeline.problem.operations[v]
     held = [
         edge.copy_hold if pipeline.crosses(edge) else edge.hold
@@ -228,7 +228,7 @@ def releasing(
 ) -> Iterator[Step]:
     """Yield the releases of values by each group that reads them.
 
-    `needs`: waits that there are anyway; a group that waits for its readers releases a value then.
+    `needs`: the waits so far; a group that waits for its readers releases a value then.
     `may_wait`: whether a value that has been read at one time may be released at a later one.
     """
     awaited: dict[int, list[int]] = defaultdict(list)
@@ -261,7 +261,7 @@ def in_memory(pipeline: Pipeline) -> list[Edge]:
 
 
 def _last_by_itself(pipeline: Pipeline, edges: list[Edge]) -> int | None:
-    """Return the reader whose completion says by itself that all of a group's are done."""
+    """Return the reader whose own completion implies that all of a group's readers are done."""
     operations = pipeline.problem.operations
     last = max(edges, key=lambda e: (pipeline.issued(e), e.consumer))
     in_order = all(

@@ -1,7 +1,7 @@
 """An order as a pipeline whose clock counts positions of its bodies.
 
 An instruction begins at an even time and is over at the odd one behind it, and the interval is as
-long as the longest body. What bodies say themselves of waits and arrives stays as it is.
+long as the longest body. Waits and arrives that bodies contain stay as they are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Place:
 
 
 class Written:
-    """What an order says, by the clock of its positions."""
+    """An order, with times that count its positions."""
 
     def __init__(self, order: Order, problem: Problem) -> None:
         self.order, self._given = order, problem
@@ -120,7 +120,7 @@ class Written:
         return Pipeline(problem, self.interval, assignment, dict(enumerate(self.bodies)))
 
     def _told_after(self, operation: ProblemOperation, place: _Place) -> int:
-        """Return how long after its issue others are told of an operation.
+        """Return how long after its issue an operation is signalled to other groups.
 
         The signal follows the issue at once, so that no wait of the group comes between. If the
         body says when to wait for the operation in that round, the signal follows that wait.
@@ -138,7 +138,7 @@ class Written:
         return 1 + 2 * (min(waits, default=place.last) - place.first)
 
     def _layout(self) -> Layout:
-        """Return slots as the order says, and otherwise the least."""
+        """Return the slots that the order gives, and otherwise the least."""
         pipeline, problem = self.pipeline, self.pipeline.problem
         fed = {edge.consumer for edge in problem.edges if edge.carries}
         streams = {o.index for o in problem.operations if o.variable_latency and o.index not in fed}
@@ -183,7 +183,7 @@ class Written:
 
     @cached_property
     def barriers(self) -> dict[str, Barrier]:
-        """What bodies name: as the file says, else one slot and all groups that arrive."""
+        """Barriers that bodies name: as in the file, else with one slot and all arriving groups."""
         arriving: dict[str, set[str]] = defaultdict(set)
         for group, _, own in self.by_hand():
             if isinstance(own, Arrive | Wait):

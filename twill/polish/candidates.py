@@ -2,8 +2,8 @@
 
 A candidate is a modulo schedule whose times give the order in which each group issues its
 operations and how far ahead it is. Operations that overlap are issued in turns, in parts. Its
-program is made as that of every solution (`twill.lower`), and only the simulator says how long one
-iteration takes.
+program is made as that of every solution (`twill.lower`), and only the simulator determines the
+time of an iteration.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Candidate:
     start : tuple of int
         When each operation is issued by that clock, in cycles.
     group : tuple of int
-        Who issues it, a position in `Programs.groups`.
+        The group that issues each operation, as a position in `Programs.groups`.
     choices : Choices
         Slots of rings and turns on units.
     """
@@ -67,7 +67,7 @@ class Programs:
     Attributes
     ----------
     groups : tuple of WarpGroup
-        Those that a program may use.
+        Groups that a program may use.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -84,13 +84,13 @@ class Programs:
 
     @cached_property
     def dependences(self) -> tuple[Edge, ...]:
-        """Those between different operations."""
+        """Dependences between different operations."""
         return tuple(e for e in self.problem.edges if e.producer != e.consumer)
 
     def candidate(self, interval: int, start: Mapping[str, int]) -> Candidate:
         """Return the candidate with the groups of the schedule and these times, in cycles.
 
-        What the schedule has on a group that does not take it is on the narrowest that does.
+        An operation that its group does not take is moved to the narrowest group that does.
 
         Raises
         ------
@@ -192,7 +192,7 @@ class Programs:
         Raises
         ------
         RefusedError
-            If a memory or the register file has no room for it, or there are too few groups.
+            If a memory or the register file has no room for it, or the machine lacks groups.
         """
         made, lacking = self.with_lack(candidate)
         if lacking:

@@ -1,4 +1,4 @@
-"""What the simulated SM says of a program: how long an iteration takes, and what is wrong."""
+"""Judging a program on the simulated SM: how long an iteration takes, and what is wrong."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Judge:
     Attributes
     ----------
     conditions : tuple of Conditions
-        A program costs what it takes under the first, and a part (`Judging.others`) of what it
-        takes more than `tolerance` longer under the others.
+        The cost of a program is its interval under the first, plus a part (`Judging.others`) of
+        its worst excess over that, beyond `tolerance`, under the others.
     tolerance : float
         Part by which a program may be slower under the other conditions at no cost.
     """
@@ -59,7 +59,7 @@ class Judge:
     def energy(self, schedule: Schedule, limit: float = math.inf) -> float | None:
         """Return the cycles of one iteration once they repeat, None if more than a limit.
 
-        Estimated first: most programs are clearly slower, and one context tells.
+        An estimate comes first: most programs are clearly slower, as one context shows.
 
         Raises
         ------
@@ -89,10 +89,10 @@ class Judge:
         return _executed(StreamingMultiprocessor(schedule, conditions), limit)
 
     def given(self, schedule: Schedule, iterations: int) -> tuple[Schedule, float | None, str]:
-        """Return anybody's schedule as it is an answer, and its interval; None, and why, if none.
+        """Return a given schedule as an answer, and its interval; None, and why, if it is none.
 
-        One whose static times break a rule is an answer without these. What breaks a rule of
-        programs, or fails to run, is only where a search begins.
+        If its static times break a rule, the answer has none. A schedule that breaks a rule of
+        programs, or fails to run, only serves as a beginning of the search.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Judge:
             return schedule, None, str(error)
 
     def cost(self, schedule: Schedule, interval: float, iterations: int) -> float:
-        """Return what a program costs, from what it takes under the first conditions.
+        """Return the cost of a program, given its interval under the first conditions.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Judge:
 
     @staticmethod
     def objection(schedule: Schedule) -> str:
-        """Return what is wrong with a program: a race, too many registers or bytes; or nothing."""
+        """Return a program's fault in words (a race, too many registers or bytes), or nothing."""
         try:
             found = check(schedule, live=registers_along_programs(schedule))
         except TwillError as error:

@@ -45,7 +45,7 @@ DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 class Other:
     """The best program that was found another way.
 
-    `origin`: what was changed in the given schedule first; `cycles`: its interval.
+    `origin`: the first change to the given schedule; `cycles`: its interval.
     """
 
     origin: str
@@ -59,14 +59,14 @@ class Polished:
     Attributes
     ----------
     schedule : Schedule
-        With its promise; the given one where nothing is faster.
+        The best schedule, with its promise; the given one where nothing is faster.
     given : Schedule
-        The one from which the search began.
+        The schedule from which the search began.
     given_cycles : float or None
         Interval of the given schedule on the simulated SM, over as many iterations as a promise;
         None where it does not run, or breaks a rule that the verifier checks.
     origin : str
-        What was changed in the given schedule before the search went on from it; empty if nothing.
+        The change to the given schedule before the search went on from it; empty if none.
     others : tuple of Other
         The next best ways, the best first.
     objection : str
@@ -106,14 +106,14 @@ def polish(
     Parameters
     ----------
     schedule : Schedule
-        Where the search begins: anybody's, with programs.
+        Where the search begins: any schedule with programs, however it was made.
     others : sequence of Schedule
-        Further ones of the same loop on the same machine to begin with.
+        Further schedules of the same loop on the same machine to begin with.
     simulations : int
-        Programs that are simulated, those of normal effort without it; the answer depends on it,
+        Programs to simulate, by default those of normal effort. The answer depends on this number,
         and not on `jobs`, nor on time without a `timeout`.
     seed : int
-        Of the search.
+        Seed of the search.
     conditions : sequence of Conditions
         The interval counts under the first; what is 3 % longer under others counts a little.
     jobs : int
@@ -121,9 +121,9 @@ def polish(
     timeout : float, optional
         Seconds; the best program by then is the answer.
     report : callable
-        Told of what is found.
+        Called with a line of text for each finding.
     keep : callable, optional
-        Told of every better program as soon as it is confirmed, as a schedule with its promise.
+        Called with every better program once it is confirmed, as a schedule with its promise.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def polish(
 
 
 class _Polishing:
-    """One search.
+    """A search for better programs.
 
     `simulated`: programs that were simulated when chains were last compared.
     `objection`: why the given schedule is no answer, if it is none.
@@ -247,7 +247,7 @@ class _Polishing:
     def polished(
         self, iterations: int, simulations: int, pool: Executor | None = None
     ) -> Polished | None:
-        """Return the best program, None if nothing runs; its promise is measured anew."""
+        """Return the best program, None if nothing runs; its promise is measured again."""
         best, given = self._best, self._given_cycles
         schedule, origin = self._as_given, ""
         if best is not None and (given is None or best.interval < given):
@@ -288,8 +288,8 @@ class _Polishing:
     ) -> list[Point]:
         """Return the best of the candidates that can be simulated, at most as many as chains.
 
-        Estimates choose among `most`; these are a few per cent off where contexts are not in step.
-        No more are looked at once the bound is met.
+        Estimates choose among `most`; they err by several percent where contexts are not in step.
+        Once a candidate meets the bound, no further ones are simulated.
         """
         found, start = list[Point](), TUNING.beginnings
         for estimated in self._estimated(candidates, pool):
@@ -335,7 +335,7 @@ class _Polishing:
         return self._tell(points, spent + simulated)
 
     def _tell(self, points: Sequence[Point], simulated: int) -> bool:
-        """Take note of what was found, and return whether nothing can be faster."""
+        """Record the points that were found, and return whether nothing can be faster."""
         self.simulated = simulated
         for point in points:
             self._take(point)
@@ -363,7 +363,7 @@ class _Polishing:
         *,
         most: int | None = None,
     ) -> Schedule:
-        """Return a schedule with what is promised of it, measured over some iterations.
+        """Return a schedule with its promise, measured over some iterations.
 
         `most`: conditions under which it is measured, the first ones; all without it.
         """

@@ -1,9 +1,9 @@
-"""Who may issue what: operations that hand on large register tiles play one role, on one group.
+"""Roles of operations: those that hand on large register tiles play one role, on one group.
 
 FlashAttention-4 has a softmax of each tile, a correction and the products on groups of their own.
-Such roles follow from what it would cost to part operations: a tile that another group reads is
-staged in SMEM. A beam search finds ways to share groups among roles, role by role. It keeps the
-ways in which the busiest group has least to issue and to move, of each number of groups as many.
+Such roles follow from the cost of separating operations: a tile that another group reads is
+staged in SMEM. A beam search assigns groups to roles, role by role. For each number of groups, the
+beam keeps equally many ways: those whose busiest group has the least to issue and to move.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ class Roles:
     # -- ways to share groups -----------------------------------------------------------------
 
     def assignments(self, given: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield who issues what, in words and as positions in `Programs.groups`.
+        """Yield the groups of all operations, in words and as positions in `Programs.groups`.
 
-        `given`: who issues the loads.
+        `given`: the group of each operation so far; only those of loads are used.
         """
         for way in self._ways():
             group = self._placed(way, given)
@@ -126,7 +126,7 @@ class Roles:
         return ways[: TUNING.roles.ways] if self.members else []
 
     def _way(self, numbers: tuple[int, ...]) -> _Way:
-        """Return a way, with what values that cross groups cost both sides."""
+        """Return a way, with the cost of values that cross groups on both sides."""
         place = {v: k for k, role in zip(numbers, self.members, strict=False) for v in role}
         busy = [0] * (max(numbers) + 1)
         for v, number in place.items():

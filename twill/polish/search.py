@@ -28,18 +28,18 @@ from twill.polish.tuning import TUNING
 
 @dataclass(frozen=True)
 class Point:
-    """A program.
+    """A program that the search has reached.
 
     Attributes
     ----------
     cycles : float
-        About what an iteration takes.
+        Estimated cycles of an iteration.
     lack, weight : float
         Part of the register file that it lacks, and how many times that part counts.
     interval, cost : float
-        What it takes and what it costs by the judge, in cycles, if it was confirmed.
+        Interval and cost by the judge, in cycles, if it was confirmed.
     origin : str
-        What it was found from.
+        The beginning that it was found from.
     """
 
     candidate: Candidate
@@ -52,7 +52,7 @@ class Point:
 
     @property
     def energy(self) -> float:
-        """What programs near to each other are compared by, in cycles."""
+        """The figure by which neighbouring programs are compared, in cycles."""
         return self.cycles * (1 + self.weight * self.lack)
 
 
@@ -75,14 +75,14 @@ class Chain:
 
     @property
     def worth(self) -> tuple[float, int]:
-        """What the chain is compared by."""
+        """The sort key of chains."""
         return self.here.energy, self.number
 
 
 class Walk:
-    """Takes a chain through a round, a part at a time, each in whatever process.
+    """Takes a chain through a round, a part at a time, each part in any process.
 
-    `known`: the least cost of what was confirmed before.
+    `known`: the least cost that was confirmed before.
     `budget`: programs that it simulates in this round.
     """
 
@@ -163,7 +163,7 @@ class Walk:
     def _simulated(
         self, programs: Programs, judge: Judge, point: Point, most: float
     ) -> Point | None:
-        """Return a program with its energy, None if it has none or more than what is wanted."""
+        """Return a program with its energy, None if it has none or more than the limit."""
         try:
             schedule, lack = programs.with_lack(point.candidate)
         except TwillError:
@@ -226,7 +226,7 @@ def best_of(
 def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, float] | None:
     """Return interval and cost over more iterations, None if over a limit or if it is wrong.
 
-    None too if the interval is another one over yet more iterations: what is promised holds early.
+    None too if the interval differs over yet more iterations: a promise must hold early on.
     """
     try:
         interval = judge.interval(schedule, TUNING.chains.confirming, limit)
@@ -251,8 +251,8 @@ def _key(schedule: Schedule) -> str:
 def lowest(points: Sequence[Point], count: int) -> list[Point]:
     """Return different points of lowest energy.
 
-    Of those near the lowest, among those that have enough registers and among those that lack some,
-    each number of groups has as many if there are so many.
+    Among the points near the lowest, each number of groups gets equally many, if there are enough.
+    Points that lack registers count apart from those that have enough.
     """
     different = {(point.candidate.group, point.energy): point for point in reversed(points)}
     ordered = sorted(different.values(), key=lambda point: point.energy)
@@ -278,9 +278,9 @@ def _walked(
     pool: Executor | None,
     confirmed: Callable[[Point], None],
 ) -> list[Chain]:
-    """Return chains after a round: whoever is free takes the next part of one.
+    """Return chains after a round: any free process takes the next part of one.
 
-    `confirmed`: told of the best of a chain as soon as it has ended.
+    `confirmed`: called with the best of a chain as soon as the chain has ended.
     """
     if pool is None:
         for walk in walks:
@@ -342,17 +342,17 @@ def anneal(
 ) -> list[Point]:
     """Search from several programs, and report the best of each chain after each round.
 
-    Reported too is how many programs were simulated. It ends where `report` says that nothing can
-    be better. Returns where chains are, the best first, for another search to go on from; nothing
-    if it ended.
+    The report includes how many programs were simulated. The search ends where `report` says that
+    nothing can be better. Returns where chains are, the best first, for another search to go on
+    from; nothing if the search was ended by `report`.
 
-    After each round half as many chains go on, at least two, so that each gets more of the next
-    (successive halving).
+    After each round half as many chains go on, at least two, so that each gets more simulations in
+    the next (successive halving).
 
     `points`: where chains may begin, the best first.
     `known`: the least cost that was confirmed before.
     `simulations`: of all chains together.
-    `confirmed`: told of what is confirmed, in whatever order that is.
+    `confirmed`: called with each confirmed program, in any order.
     """
     chains = [
         Chain(n, point)

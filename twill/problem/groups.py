@@ -307,7 +307,7 @@ def lack_of_registers(
 def _least_allocation(
     file: RegisterFile, groups: Sequence[WarpGroup], needed: Sequence[int | None]
 ) -> dict[Share, int]:
-    """Return the least steps, by who shares them, that hold what is live."""
+    """Return the smallest allocation that holds the live registers, for each share of groups."""
     allocation: dict[Share, int] = {}
     for share in shares(file, groups):
         used = tuple(g for g in share.members if needed[g] is not None)

@@ -57,14 +57,14 @@ class Answering:
         self._attempt: Callable[[Problem, Options], Found] = self._search
 
     def found(self) -> tuple[Found, Schedule]:
-        """Return what is found, and its schedule, whose programs have enough registers.
+        """Return the result, and its schedule, whose programs have enough registers.
 
         Raises
         ------
         RefusedError
             If there is none, or none with enough registers was found.
         Stopped
-            A KeyboardInterrupt with what was found until then.
+            A KeyboardInterrupt with the best result until then.
         """
         refined = self._request.time == "refined"  # then the first search has no answers
         better = None if self._keep is None or refined else self._better
@@ -91,7 +91,7 @@ class Answering:
         return self._realized(found)
 
     def _better(self, found: Found) -> None:
-        """Keep the best schedule so far, if it is an answer as it is."""
+        """Keep the best schedule so far, if its programs have enough registers and it is valid."""
         assert self._keep is not None
         with contextlib.suppress(TwillError):
             artifact = self._realized(found)
@@ -212,13 +212,13 @@ def refine(found: Found, finder: EngineFactory, problem: Problem, options: Optio
 
 
 def _after(first: Found, second: Found) -> Found:
-    """Return what the second search found, with the seconds of both."""
+    """Return the result of the second search, with the seconds of both."""
     seconds = {key: first.seconds.get(key, 0.0) + value for key, value in second.seconds.items()}
     return replace(second, seconds=seconds, work=first.work + second.work)
 
 
 def later(options: Options, found: Found, seeds: int = 0) -> Options:
-    """Return the options of a search after another one: what is left for it, another seed."""
+    """Return the options of a search after another one: the remaining budget, another seed."""
     left, spent = options.timeout, found.seconds.get("total", 0.0)
     if left is not None and spent:
         left = max(TUNING.budget.least, left - spent)
@@ -228,7 +228,7 @@ def later(options: Options, found: Found, seeds: int = 0) -> Options:
 
 
 def within_registers(problem: Problem, made: Callable[..., Schedule]) -> Schedule:
-    """Return a schedule, of which groups that need too many registers wait for what frees some.
+    """Return a schedule whose groups, if short of registers, wait for operations that free some.
 
     The static schedule counts registers as free when their asynchronous reader is to end; along a
     program they are free when it is known to have ended.
@@ -253,14 +253,14 @@ def _lacking(problem: Problem, artifact: Schedule) -> dict[str, int]:
 
 
 def with_spare(problem: Problem, spare: int) -> Problem:
-    """Return a problem whose groups keep so many more registers per thread free."""
+    """Return a problem whose groups keep `spare` more registers per thread free."""
     file = problem.registers
     assert file is not None
     return replace(problem, registers=replace(file, reserve=file.reserve + spare))
 
 
 def _shown(problem: Problem, first: Found, again: Found, spare: int) -> Found:
-    """Return what was found with registers to spare, with what is known of the whole problem."""
+    """Return a result with registers to spare, with the proofs that hold for the whole problem."""
     bound = first.proof.bound
     if again.interval > first.interval or bound.reason == "not proved":
         lower, most = every_bound(problem), bound.most_stages or 0
@@ -283,7 +283,7 @@ def write_report(
 ) -> str:
     """Write what reproduces a defect to a new file among the system's temporary ones.
 
-    `question`: the arguments that it answers beside loop and machine, as plain data.
+    `question`: the arguments that it answers, other than loop and machine, as plain data.
     """
     answer = json.loads(schedule.to_json())
     report = {

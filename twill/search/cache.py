@@ -84,9 +84,9 @@ def doubt(request: Request, schedule: Schedule) -> str:
 class Cache:
     """Schedules by key, a file each; the least recently used ones go first.
 
-    Processes may share a folder: a file is replaced as a whole. One that was changed, or that does
-    not answer the question, is as good as none, with a warning on stderr. What cannot be written
-    is not kept.
+    Processes may share a folder: a file is replaced as a whole. A file that was changed, or that
+    does not answer the question, is ignored with a warning on stderr. A schedule that cannot be
+    written is not kept.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ def _used(file: Path) -> float:
 
 
 def _read(key: str, data: bytes) -> Schedule:
-    """Return what a file holds; refuse what is not what was kept there."""
+    """Return the schedule of a file; refuse a file that was changed since."""
     head, _, text = data.decode("utf-8", "replace").partition("\n")
     if head != _head(key, text):
         raise InputError("it was changed")

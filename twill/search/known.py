@@ -1,4 +1,4 @@
-"""What a search knows: the best schedule, what is refuted, and what is written down as proved."""
+"""Knowledge of a search: the best schedule, refuted intervals, and proofs that are recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reached:
 class Known:
     """The best schedule so far and the bound below it, for when the search ends early.
 
-    `report`: told what is being tried, after the interval or between which two the least one is.
+    `report`: called with the current attempt, after the least interval or the two that enclose it.
     """
 
     def __init__(self, problem: Problem, report: Report = silent) -> None:
@@ -45,7 +45,7 @@ class Known:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known of the least interval."""
+        """Knowledge of the least interval, by attribute."""
         told = ("low", "solver", "families", "best")
         return {name: getattr(self, name) for name in told}
 
@@ -74,7 +74,7 @@ class Known:
             self.low, self.solver, self.families = low, solver, families
 
     def say(self, message: str) -> None:
-        """Report what is being tried, with what is known of the least interval."""
+        """Report the current attempt, with the bounds on the least interval."""
         most = f" .. {self.best[0]}" if self.best else " .."
         self._report(f"{self.low}{'' if self.proved else most}: {message}")
 
@@ -118,7 +118,7 @@ def not_proved(lower: Bounds, value: int, solver: str, most_stages: int) -> Lowe
 
 
 def _weights(lower: Bounds) -> dict[str, Any]:
-    """Return what shows that all units together need so much."""
+    """Return the weights that prove the bound of all units together."""
     together = lower.configurations
     assert together is not None
     weights = tuple(
@@ -129,7 +129,7 @@ def _weights(lower: Bounds) -> dict[str, Any]:
 
 
 def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Level, int]:
-    """Return what a schedule has of each level but the interval, of slack if anything waits."""
+    """Return a schedule's value of each level but the interval; of slack if anything waits."""
     length = assignment.length(problem) - min(assignment.start)
     levels: dict[Level, int | None] = {
         "stages": -(-length // interval),
@@ -162,7 +162,7 @@ def proofs(
 def proof_within(
     problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
 ) -> Proof:
-    """Return what was proved, with what the user had decided beforehand."""
+    """Return the proof, with the decisions of the user that it depends on."""
     wishes, names = problem.wishes, [o.name for o in problem.operations]
     proved = bound.reason != "not proved"
     return Proof(

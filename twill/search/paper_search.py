@@ -2,8 +2,8 @@
 
 The search goes from I = 1 upwards. At each I it finds the shortest modulo schedule, without warps.
 Then it asks the joint system at that I, with all warp groups, for lengths from that schedule's own
-up to the last with as many stages. It stops at the first answer. As it never tries more stages than
-the modulo schedule has, it can miss the least I.
+up to the last with as many stages. The search stops at the first answer. As it never tries more
+stages than the modulo schedule has, it can miss the least I.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def paper_search(
 ) -> Found:
     """Find the schedule at which Algorithm 1 stops.
 
-    CBC's integer program gives the modulo schedules up to `Paper.coarse` slots in an interval. It
-    is indexed by time: attention forward on 124 slots takes it half a minute to find one and
-    several to find the shortest, and exact cycles are too many. There a joint engine gives them,
-    from a system of dependences and unit capacities only, of at most `Paper.stages` stages or
-    two more than the longest chain needs.
+    CBC's integer program gives the modulo schedules up to `Paper.coarse` slots in an interval. The
+    program is indexed by time, and exact cycles are too many for it. For attention forward on 124
+    slots CBC needs half a minute to find a schedule, and minutes to find the shortest. With more
+    slots a joint engine gives them, from a system of dependences and unit capacities only. They
+    have at most `Paper.stages` stages, or two more than the longest chain needs.
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
     the system for L + 1 as well. In the printed system it does too, where only values live at its

@@ -1,7 +1,7 @@
-"""Questions to the engines, one after the other, and what they have told.
+"""Questions to the engines, one after the other, and their answers.
 
-What a question is worth is counted in work that does not depend on how fast the machine is, so that
-the same search always takes the same way.
+The effort for a question is counted in work that does not depend on how fast the machine is, so
+that the same search always takes the same path.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class OutOfWork(Exception):  # noqa: N818 - it ends a search, and is no error
 
 @dataclass(frozen=True)
 class Query:
-    """Whether an interval from `low` to `high` has a schedule of at most so many stages."""
+    """Whether an interval from `low` to `high` has a schedule of at most `stages` stages."""
 
     # Only a prover is asked about more than one interval.
     low: int
@@ -90,7 +90,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a question brought."""
+    """The outcome of a question."""
 
     status: Status
     # Every smaller interval asked about is refuted.
@@ -140,12 +140,12 @@ class Questions:
 
     @property
     def answers(self) -> dict[str, Any]:
-        """What engines have told so far."""
+        """All answers of engines so far."""
         engines = {"hints": {**self._hints}, "refuted": {**self._refuted}, "work": self.work}
         return {"known": self.known.facts, **engines}
 
     def begin_with(self, answers: Mapping[str, Any]) -> None:
-        """Take over what engines have told in another search."""
+        """Take over the answers of engines in another search."""
         vars(self.known).update(answers["known"])
         self._hints.update(answers["hints"])
         self._refuted.update(answers["refuted"])
@@ -227,7 +227,7 @@ class Questions:
                 return
 
     def _effort(self, wanted: float | None) -> float | None:
-        """Return the effort of a question: what is wanted, as far as work is left for it."""
+        """Return the effort of a question: the effort wanted, as far as work is left for it."""
         if self._options.work is None:
             return wanted
         left = self._options.work - self.work

@@ -1,4 +1,4 @@
-"""What a schedule is asked for, how it is looked for, and by whom."""
+"""Requests for schedules, options of the search, and the engines that answer."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ class Options:
     seed : int
         Seed of the engines.
     timeout : float, optional
-        Seconds for the whole search; what is not proved by then is said not to be. Without it the
-        answer does not depend on the clock.
+        Seconds for the whole search; levels not proved by then are reported as not proved. Without
+        it the answer does not depend on the clock.
     until : str
         The last level of the objective that matters; with ``groups`` any schedule of the least
         interval, the fewest stages and the fewest groups will do.
     effort : float, optional
-        After which a question about a level below the stages is given up, in CP-SAT's deterministic
-        time (a unit is five to ten seconds); the schedule is then the prover's. Without it all
-        levels are decided.
+        Limit of a question about a level below the stages, in CP-SAT's deterministic time (a unit
+        is five to ten seconds). Beyond it the schedule is the prover's. Without it all levels are
+        decided.
     work : float, optional
-        After which the search is over, in the same unit, of all questions together; what is not
-        proved by then is said not to be. Unlike with `timeout` the answer is the same everywhere.
+        Limit of all questions together, in the same unit; levels not proved by then are reported
+        as not proved. Unlike with `timeout` the answer is the same everywhere.
     report, log : callable
-        Told what is being tried; told every question to an engine, with what it brought.
+        `report` is called with the current attempt, `log` with every question and its outcome.
     better : callable
-        Told of the best schedule so far now and then while a solver is waited for.
+        Called with the best schedule so far from time to time while a solver runs.
     known : dict, optional
-        What the search knows once it has the least interval is kept here. It begins with what
-        another one kept, of the same problem with other levels below.
+        Knowledge of the least interval, kept here for other searches. The search begins with the
+        entries of another search of the same problem, with other levels below.
     """
 
     most_stages: int | None = None
@@ -101,12 +101,12 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A question with one answer, whoever asks it and however fast the machine is.
+    """A question with a single answer, for every user and at every speed of the machine.
 
     Attributes
     ----------
     loop, machine : Loop, Machine
-        What to schedule, and for which SM.
+        The loop to schedule, and the SM to schedule it for.
     rules, time, engine, search, budget
         As `twill.schedule` has them.
     limits, pins : mapping
@@ -134,7 +134,7 @@ class Request:
     work: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what type hints would have told; keep no mapping that somebody else may change."""
+        """Refuse arguments of a wrong type; copy mappings, which the caller may change later."""
         _one_of(get_args(Rules), self.rules, "rules")
         _one_of(get_args(TimeMode), self.time, "time")
         _one_of(get_args(SearchName), self.search, "search")
@@ -160,11 +160,11 @@ class Request:
         return json.dumps(whole, sort_keys=True, ensure_ascii=True)
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is asked for."""
+        """Compare the questions."""
         return isinstance(other, Request) and self.text == other.text
 
     def __hash__(self) -> int:
-        """Return a hash of what is asked for."""
+        """Return a hash of the question."""
         return hash(self.text)
 
     def options(
@@ -187,7 +187,7 @@ class Request:
         return TimeScale.model_validate({**normalized.model_dump(), **update})
 
     def problem(self, scale: TimeScale) -> Problem:
-        """Return the problem in a unit of time, with what the user decided beforehand.
+        """Return the problem in a unit of time, with the limits, pins and orders of the user.
 
         Raises
         ------
@@ -240,14 +240,14 @@ def engine_factory(name: str) -> EngineFactory:
 
 
 def range_prover() -> CpSatProver | None:
-    """Return who refutes ranges of intervals; nobody without OR-Tools."""
+    """Return the prover that refutes ranges of intervals; None without OR-Tools."""
     if importlib.util.find_spec("ortools") is None:
         return None
     return CpSatProver()
 
 
 def versions(engine: EngineName = "both", scale: TimeScale | None = None) -> dict[str, str]:
-    """Return the versions of what answers in a unit of time follow from; in any without one."""
+    """Return the versions of packages that determine answers; by default for any unit of time."""
     normalizing = () if scale is not None and scale.mode == "exact" else NORMALIZING
     return {name: _version(name) for name in ("twill-gpu", *PACKAGES[engine], *normalizing)}
 
@@ -284,10 +284,10 @@ def beginnings(request: Request, effort: str | None = None) -> tuple[Request, ..
     """Return the questions whose answers polishing begins with, the one that is shown first.
 
     Once with all levels, and once with least interval and fewest stages alone: either may be the
-    better beginning. What levels cost most is their proof, for which there is less effort where a
-    loop has more operations; the largest loops are not solved at all.
+    better beginning. Proofs are the most expensive part of levels; they get less effort where a
+    loop has more operations, and the largest loops are not solved at all.
 
-    `effort`: with which programs are searched for, which limits the work of all questions.
+    `effort`: the effort of polishing, which limits the work of all questions.
     """
     operations = len(request.loop.operations)
     if effort is not None:

@@ -42,9 +42,9 @@ def schedule(
     Parameters
     ----------
     loop : Loop
-        What to schedule.
+        The loop to schedule.
     machine : Machine
-        For which SM.
+        The SM to schedule it for.
     rules : str
         Reading of concurrency and release: ``issue`` (the default) or ``paper`` (Figures 4 to 6 as
         printed).
@@ -53,9 +53,9 @@ def schedule(
         ``refined``: the order and the groups of a normalized solution, at the least interval and
         in clock cycles; what that loses against ``exact`` is what normalization costs.
     engine : str
-        ``both``: Yices finds, OR-Tools helps where that takes long and refutes. One alone:
-        ``difference`` (Yices), ``cpsat`` (OR-Tools), or ``verbatim``: the paper's figures as
-        printed, for comparison (Yices; rules ``paper`` only, slow, may accept what `twill.verify`
+        ``both``: Yices finds; OR-Tools refutes, and helps where finding takes long. Single engines:
+        ``difference`` (Yices) or ``cpsat`` (OR-Tools). For comparison, ``verbatim``: the paper's
+        figures as printed (Yices; rules ``paper`` only, slow, may accept what `twill.verify`
         refuses).
     search : str
         ``complete``, or ``paper``: the paper's Algorithm 1, for comparison. Its interval is the
@@ -73,7 +73,7 @@ def schedule(
     orders : iterable of (str, str)
         Pairs of operations; the second issues no earlier in its iteration than the first.
     report : Report, optional
-        Told what is being tried.
+        Called with the current attempt.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def schedule(
 
 @dataclass(frozen=True)
 class Solved:
-    """A schedule with what is not written into it."""
+    """A schedule with facts about its search that are not written into it."""
 
     schedule: Schedule
     # Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.
@@ -146,11 +146,11 @@ def solve(
     """Find an optimal schedule, and say how long that took; see `schedule`.
 
     `timeout`: seconds for the whole search.
-    `log`: told every question to an engine, with what it brought.
+    `log`: called with every question to an engine, and its outcome.
     `cache`: where answers are looked up, and kept if every level was proved.
     `intervals`: what searches know of least intervals, for others that differ only in the levels
     below; each adds what it knows.
-    `keep`: told of better and better schedules while the best is looked for.
+    `keep`: called with each better schedule while the best is looked for.
     """
     options = request.options(timeout, report, log)
     if intervals is not None:

@@ -40,7 +40,7 @@ LEAST = "least I = "  # what a search reports, with the interval, once it turns 
 
 @dataclass(frozen=True)
 class Found:
-    """An optimal schedule: interval, assignment and what was proved."""
+    """The result of a search: interval, assignment and proof."""
 
     interval: int
     assignment: Assignment
@@ -159,7 +159,7 @@ class _Search:
         return self._found(*(self._known.best or self._as_written(last)), deadline)
 
     def _tell_better(self, deadline: Deadline) -> None:
-        """Tell of the best schedule if it was not told of, for half of the time at most."""
+        """Report the best schedule if it is new; reports take at most half of the time."""
         best, better = self._known.best, self._options.better
         if better is None or best is None or best is self._told or not self._quiet.late:
             return
@@ -199,7 +199,7 @@ class _Search:
         return known.best
 
     def _shared(self) -> tuple[int, Assignment]:
-        """Return the best schedule; tell other searches what is known, or begin with that."""
+        """Return the best schedule; begin with what other searches know, or share the knowledge."""
         situation, known = self._situation, self._options.known
         if known:
             situation.lower, situation.first = known["bounds"]
@@ -210,7 +210,7 @@ class _Search:
         return self._known.best
 
     def _share(self) -> None:
-        """Tell other searches what is known of the interval, if they are not told."""
+        """Share what is known of the interval with other searches, unless an entry exists."""
         situation, known = self._situation, self._options.known
         if known is not None and not known:
             known |= {"bounds": (situation.lower, situation.first), **self._questions.answers}
@@ -280,8 +280,8 @@ class Levels:
     def improve(self, found: Assignment) -> Assignment:
         """Improve level by level; the assignment is solved for once more at the end.
 
-        A level is best among schedules that are no worse in those above it. Stages count in any
-        case, since questions are about so many of them.
+        A level is best among schedules that are no worse in the levels above it. Stages count in
+        any case, since every question limits them.
         """
         problem, interval, reached = self._problem, self._interval, self._situation.known.reached
         best = reached["stages"] = self._fewest_stages(found)
@@ -309,7 +309,7 @@ class Levels:
         return self._questions.settle(interval, self._limits, self._best)
 
     def _fewest_stages(self, assignment: Assignment) -> Reached:
-        """Look for fewer stages, first with as few groups as the next level asks for."""
+        """Look for fewer stages, first with no more groups than are enough for most loops."""
         stages = -(-assignment.length(self._problem) // self._interval)
         proved, solver, few = True, "", self._situation.few
         for count in range(least_stages(self._problem, self._interval), stages):
@@ -373,7 +373,7 @@ def least_value(
 
 
 def _largest(ask: Ask, measure: Measure, best: Assignment, high: int) -> Reached:
-    """Bisect for the largest feasible value, in growing steps from what is known."""
+    """Bisect for the largest feasible value, in growing steps from the known one."""
     low, proved, step, solver = measure(best), True, 1, ""
     while low < high:
         probe = min(high, low + step)

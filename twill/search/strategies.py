@@ -1,4 +1,4 @@
-"""What is asked about the interval, in which order, with how much effort: `STRATEGIES`.
+"""Strategies of the search for the interval: questions, their order and their effort.
 
 Each strategy is asked until nothing is left below the best schedule, one after the other. Effort is
 work of the prover (`twill.search.questions.Query`); a finder alone works to its end.
@@ -20,7 +20,7 @@ from twill.search.questions import Kind, Outcome, Query, Questions
 
 
 class Situation:
-    """What strategies look at."""
+    """The state of a search that strategies read."""
 
     def __init__(
         self, problem: Problem, questions: Questions, lower: Bounds, most_stages: int | None
@@ -122,7 +122,7 @@ class Strategy:
 
 
 def at_the_bound(s: Situation) -> Asked:
-    """Ask for few stages and groups where bounds would be the proof."""
+    """Ask with limited stages and groups where bounds would be the proof."""
     fewest = min(least_stages(s.problem, s.first), s.most_stages(s.first))
     yield s.query(s.first, stages=fewest, groups=s.few, effort=TUNING.interval.fewest)
     effort, stages = TUNING.interval.one_more, s.stages(s.first)
@@ -139,9 +139,9 @@ def above_the_bound(s: Situation) -> Asked:
 
 
 def at_the_bound_again(s: Situation) -> Asked:
-    """Ask with more effort, and if no schedule is known with as many groups as there may be.
+    """Ask with more effort; if no schedule is known, ask also with as many groups as allowed.
 
-    Where one is known, what proves the least interval below it covers those.
+    If a schedule is known, the proof of the least interval below it covers those groups.
     """
     effort, stages = TUNING.interval.again, s.stages(s.first)
     yield s.query(s.first, stages=stages, groups=s.few, effort=effort)
@@ -158,7 +158,7 @@ def row_by_row(s: Situation) -> Asked:
 
 
 def at_any_interval(s: Situation) -> Asked:
-    """Ask where one iteration ends before the next begins; what has no schedule there has none."""
+    """Ask where an iteration ends before the next begins; a loop infeasible there is infeasible."""
     interval = max(s.first, infeasible_interval(s.problem)) + 1
     yield s.query(interval)
     if not s.alone and s.last.status == "unsat":
@@ -180,7 +180,7 @@ def range_below(s: Situation) -> Asked:
 
 
 def few_groups_below(s: Situation) -> Asked:
-    """Look for few stages and groups by halves, and decide the interval below what is found."""
+    """Bisect intervals with limited stages and groups; then decide the one below the best."""
     low = s.known.low
     while low < s.best:
         middle = (low + s.best) // 2

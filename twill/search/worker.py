@@ -1,7 +1,7 @@
 """Solving in a process of its own that is ended once it takes more than so much memory.
 
 A solver in C that gets no more memory ends, or slows down, its whole process. Here that process is
-a child, which says what it is doing while it lives, so that the parent can tell what is lost.
+a child, which reports its progress, so that the parent can name what was lost if the child ends.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LAST_SECONDS = 1.5  # seconds in which an interrupted child may still say what i
 
 @dataclass(frozen=True)
 class Asked:
-    """What the process is to solve, and whether it tells of better and better schedules."""
+    """The request that the process is to solve, and whether it sends each better schedule."""
 
     request: Request
     timeout: float | None
@@ -118,7 +118,7 @@ def _solved_within(
 
 
 class _Listener:
-    """Hears what the child says: the answer, and the best interval until then."""
+    """Receives the child's messages: the answer, and the best interval until then."""
 
     def __init__(
         self, heard: Connection, process: int, listeners: Mapping[str, Callable[..., object]]
@@ -136,7 +136,7 @@ class _Listener:
         return True
 
     def _hear(self) -> bool:
-        """Take in what was said; return whether there may be more."""
+        """Receive a message; return whether there may be more."""
         try:
             kind, what = self._heard.recv()
         except (EOFError, OSError):  # at the end, or within what a killed child said

@@ -217,7 +217,7 @@ class _Held:
         self.whole = list(self._whole())
 
     def _whole(self) -> Iterator[tuple[int, str, int, int]]:
-        """Yield who takes all of a unit, and the rows from which on and until when."""
+        """Yield operations that take all of a unit, and the rows from which on and until when."""
         for v, operation in enumerate(self.problem.operations):
             for r in operation.reservations:
                 if r.count == self.problem.capacities[r.unit]:
@@ -245,7 +245,7 @@ class _Held:
         return apart - self.start[edge.producer] - delay
 
     def _taken(self, v: int) -> Iterator[str]:
-        """Yield who was on its units, its warps or its turn until it starts."""
+        """Yield the operations that held its units, its warps or its turn until it starts."""
         for _, unit, begin, _ in (entry for entry in self.whole if entry[0] == v):
             for u, same, _, end in self.whole:
                 if u != v and same == unit and end == begin:

@@ -140,7 +140,7 @@ def _print_placements(schedule: Schedule) -> None:
 
 
 def _print_letters(found: Placed, console: Console) -> None:
-    """Draw the interval: a line for each group and each unit in use, a letter for who is on it."""
+    """Draw the interval: a line for each group and each unit in use, a letter per operation."""
     from rich.text import Text
 
     styles, unit = looks(found.schedule), unit_of_time(found.schedule)

@@ -98,7 +98,7 @@ class SharedGroups:
         return SharedGroup(peaks, kept, free, tuple(large), copied)
 
     def _circles(self, within: Names) -> tuple[int, set[str]]:
-        """Return the registers of what circles of results take throughout, and who is in one."""
+        """Return the registers that circles of results take throughout, and their operations."""
         following: dict[str, list[Dependence]] = {name: [] for name in within}
         for d in self.over:
             if {d.producer, d.consumer} <= {*within}:

@@ -204,7 +204,7 @@ class _Fences:
     # -- where fences stand -------------------------------------------------------------------
 
     def _followed(self, warps: _Access, unit: _Access) -> bool:
-        """Whether everyone who knows the access to be over fences before telling anyone."""
+        """Whether every group that knows the access to be over fences before it signals others."""
         return all(
             self._fences_next(program.body, position, stage, unit.name)
             for program in self.schedule.programs

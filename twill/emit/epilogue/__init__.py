@@ -1,1 +1,1 @@
-"""What follows the loop: who does it, through which buffers, and its code."""
+"""The epilogue, which follows the loop: the groups that execute it, its buffers and its code."""

@@ -1,4 +1,4 @@
-"""Buffers of what follows the loop: for tiles that are stored, and for those that move."""
+"""Buffers of the epilogue: for tiles that are stored, and for those that change groups."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class EpilogueBuffers:
         _check_room(self.memories, self._used(), self._bytes(self.parts))
 
     def _used(self) -> int:
-        """Return the bytes that are taken beside the tiles that are stored."""
+        """Return the bytes taken by everything except the tiles that are stored."""
         apart = [v for v in self.plan.moved if v not in self.staged]
         moved = sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart)
         exchanged = exchanged_bytes(self.plans.statements, self.source.type_of)
@@ -69,7 +69,7 @@ class EpilogueBuffers:
         return parts
 
     def _reuse(self) -> None:
-        """Store through buffers that were filled before the loop and that nobody reads any more."""
+        """Store through buffers that were filled before the loop and have no readers left."""
         free = [(root, name) for root, name in self.memories.before.fixed_roots()]
         for group, statement in self.plans.stores():
             key = self._key(group, statement)
@@ -96,7 +96,7 @@ class EpilogueBuffers:
         )
 
     def _is_unread(self, name: str) -> bool:
-        """Whether nobody reads an operation's results any more once the loops after it begin."""
+        """Whether an operation's results have no readers left once the loops after it begin."""
         group = next(iter(self.plan.effects))
         return self._is_over([name, *(d.consumer for d in self._reads(name))], group)
 
@@ -120,9 +120,9 @@ class EpilogueBuffers:
         return (group, 0) in readers and all(reader == group for reader, _ in readers)
 
     def _is_over(self, readers: list[str], group: str) -> bool:
-        """Whether who reads a buffer is done once a group has finished its last iteration.
+        """Whether all readers of a buffer are done once a group has finished its last iteration.
 
-        A reader is if its own group does the storing, or if its result comes there within an
+        A reader is done if its own group does the storing, or if its result gets there within an
         iteration.
         """
         awaited = group == EPILOGUE or self.plans.looping
@@ -152,7 +152,7 @@ class EpilogueBuffers:
         return f"stored{keys.index(key) or ''}_smem"
 
     def allocations(self) -> Iterator[Allocation]:
-        """Yield what allocates the buffers."""
+        """Yield the allocations of the buffers."""
         made: set[str] = set(self.reused.values())
         for _, statement in self.plans.stores():
             name = self.buffer(statement)

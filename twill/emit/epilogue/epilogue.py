@@ -1,4 +1,4 @@
-"""What follows the loop, for all partitions: its barriers and its code."""
+"""The epilogue of all partitions, which follows the loop: its barriers and its code."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Epilogue:
         return [o for o, writer in self.plan.tensors.items() if self.plans.crosses(o, writer)]
 
     def _left(self, owner: str) -> Barrier:
-        """Return the barrier that says that tensor memory is complete."""
+        """Return the barrier that signals that tensor memory is complete."""
         return Barrier(f"{self.slots.names(owner)}_left")
 
     def _free(self, owner: str) -> Barrier:
-        """Return the barrier that says that tensor memory has been read."""
+        """Return the barrier that signals that tensor memory has been read."""
         return Barrier(f"{self.slots.names(owner)}_free")
 
     def _drained(self, group: str) -> Barrier:
@@ -64,7 +64,7 @@ class Epilogue:
     # -- code ------------------------------------------------------------------------------------
 
     def begin(self, group: str) -> list[Node]:
-        """Return what a partition waits for before the loop of a further output tile."""
+        """Return the waits of a partition before the loop of a further output tile."""
         if not self.memories.slots.persistent:
             return []
         return [
@@ -74,7 +74,7 @@ class Epilogue:
         ]
 
     def signalled(self, group: str, partition: Partition | None) -> list[Node]:
-        """Return what a partition signals and leaves for others once its loop is over."""
+        """Return the signals of a partition, and its values for others, once its loop is over."""
         nodes: list[Node] = []
         waits = any(group == other for other, _ in self.plans.stores())
         if partition is not None and partition.flights.stores and not waits:

@@ -41,7 +41,7 @@ class PartValues(DirectValues):
 
     @contextmanager
     def in_parts(self, columns: int | None) -> Iterator[list[Node]]:
-        """Open a block in which values are those of so many columns, or of whole tiles."""
+        """Open a block whose values are parts of tiles, `columns` wide, or whole tiles."""
         self.columns, known = columns, dict(self.known)
         with self.body.nested() as nodes:
             yield nodes
@@ -84,22 +84,22 @@ class PartValues(DirectValues):
         return found
 
     def _broadcast(self, statement: Statement) -> Text:
-        """Return a column or a row beside some columns of a tile, in the layout of that tile."""
+        """Return a column or a row, broadcast to some columns of a tile, in that tile's layout."""
         operand = self.source.statement(statement.operands[0])
         if operand is not None and operand in self.own and name_of(operand) == "tt.expand_dims":
             return self._beside(operand, statement)
         return self.value(statement.operands[0])
 
     def _is_expanded(self, conversion: Statement) -> bool:
-        """Whether a layout is changed of a column or a row, beside some columns of a tile."""
+        """Whether a conversion changes the layout of a column or a row, for a part of a tile."""
         owner = self.source.statement(conversion.operands[0])
         expanded = owner is not None and name_of(owner) == "tt.expand_dims"
         return expanded and self.columns is not None
 
     def _beside(self, expansion: Statement, seen: Statement) -> Text:
-        """Return a column of numbers, or a part of a row, beside some columns of a tile.
+        """Return a column of numbers, or a part of a row, to combine with columns of a tile.
 
-        `seen`: whose layout it is to have.
+        `seen`: the statement whose layout it is to have.
         """
         if integer(expansion, "axis") != 1:
             layout = f"gl.SliceLayout(0, {self._chunk(seen)})"
@@ -109,7 +109,7 @@ class PartValues(DirectValues):
         return Text(f"gl.convert_layout({operand.text}, {layout})[:, None]")
 
     def _row(self, value: SSAValue, layout: str) -> Text:
-        """Return the part of a row that is beside some columns, computed for these alone."""
+        """Return the part of a row that belongs to some columns, computed for these alone."""
         owner = self.source.statement(value)
         if owner is None or not self.source.type_of(value).shape:
             return self.value(value)

@@ -1,4 +1,4 @@
-"""Which partition does what follows the loop, and what others leave for it."""
+"""Plans of the epilogue: the partition of each effect, and values that others leave for it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Moved:
 
 @dataclass
 class Plan:
-    """Which partition does which of the effects, and what is left for it by others."""
+    """The effects of each partition after the loop, and the values that others leave for it."""
 
     effects: dict[str, list[Statement]] = field(default_factory=dict)
     left: dict[SSAValue, str] = field(default_factory=dict)  # results of the loop: by whom
@@ -113,10 +113,10 @@ class Plans:
         return most or self._drainer()
 
     def _drainer(self) -> str:
-        """Return the group that stores what only tensor memory holds.
+        """Return the group that stores tiles which only tensor memory holds.
 
-        One of four warps has nothing to do after the loop, and needs no registers of its own for
-        that; a persistent kernel's goes on with the next output tile.
+        A group of four warps is idle after the loop and needs no further registers to store. In a
+        persistent kernel it goes on with the next output tile instead.
         """
         groups = [g for g in self.memories.schedule.groups if g.warps == DRAINING_WARPS]
         if not groups or self.memories.slots.persistent:
@@ -166,7 +166,7 @@ class Plans:
         return any(len(self.source.type_of(v).shape) > 1 for v, _ in self._left(statement))
 
     def undrained(self) -> list[str]:
-        """Return the groups whose last tensor core products nobody waits for.
+        """Return the groups whose last tensor core products have no waiter.
 
         No block may end while a product is in flight.
         """
@@ -183,7 +183,7 @@ class Plans:
         return sorted(made - signalled)
 
     def crosses(self, owner: str, writer: str) -> bool:
-        """Return whether a partition has to be told that what it reads is complete."""
+        """Return whether a partition needs a signal that the tile it reads is complete."""
         kind = self.slots.operations[writer].kind
         reader = next(
             g for g, ss in self.plan.effects.items() if any(owner in self.tensors(s) for s in ss)

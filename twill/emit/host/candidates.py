@@ -1,4 +1,4 @@
-"""What integers of a kernel may be: sizes from its own constants, tables by how they are read."""
+"""Candidate values of a kernel's integers: sizes from its constants, tables by their uses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Size:
     even: int = 0
 
     def __call__(self, iterations: int) -> int:
-        """Return the number for so many iterations."""
+        """Return the number for a count of iterations."""
         number = self.each * -(-iterations // self.of) + self.more
         number += self.later * (iterations > 1) + self.even * (iterations % 2 == 0)
         number = number if self.least is None else max(number, self.least)
@@ -82,7 +82,7 @@ class Entries:
     fewer: int = 0
 
     def __call__(self, place: Any, iterations: int) -> Any:
-        """Return what is at places."""
+        """Return the entries at places."""
         size = self.size(iterations)
         return {
             "tiles": lambda: (2 * place + 1) % SCATTERED,
@@ -115,7 +115,7 @@ MULTIPLIES = ("arith.muli", "arith.shli")
 
 
 class Candidates:
-    """What each integer, table and axis of the grid may be, the likeliest first."""
+    """Candidate values of each integer, table and axis of the grid, the likeliest first."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -148,12 +148,12 @@ class Candidates:
 
     @cached_property
     def slice(self) -> frozenset[Statement]:
-        """What the bounds of the loop are computed by, and what is around it."""
+        """Statements that compute the bounds of the loop, and the loops around it."""
         return self._computing([self.source.loop])
 
     @cached_property
     def places(self) -> frozenset[Statement]:
-        """What the places are computed by that the kernel writes, and what is around it."""
+        """Statements that compute the places which the kernel writes, and the loops around."""
         return self._computing([s for s in self.statements if name_of(s) in STORES])
 
     def _computing(self, statements: list[Statement]) -> frozenset[Statement]:
@@ -176,7 +176,7 @@ class Candidates:
 
     @cached_property
     def tiles(self) -> list[int]:
-        """The extents of what the kernel makes or loads, the smallest first."""
+        """The extents of ranges and loaded tiles in the kernel, the smallest first."""
         found = {64}
         for statement in self.statements:
             if name_of(statement) == "tt.make_range":
@@ -213,7 +213,7 @@ class Candidates:
         )
 
     def _limits(self, name: str) -> list[Value]:
-        """Return what a number that bounds the loop may be."""
+        """Return candidates for a number that bounds the loop."""
         steps = self._constants or [1]
         found = FEW if self._is_divisor(name) else []
         found = [*found, Size(steps[0]), *(Size(n) for n in [*steps[1:], *self.tiles, 1])]
@@ -229,7 +229,7 @@ class Candidates:
         return found
 
     def _sizes(self, name: str) -> list[Value]:
-        """Return what a number may be that bounds no loop."""
+        """Return candidates for a number that bounds no loop."""
         if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
             return [USUAL]
         found = FEW if self._is_divisor(name) else [ROOMY if self.source.varies else USUAL]
@@ -240,7 +240,7 @@ class Candidates:
         return [*found, USUAL, ROOMY]
 
     def _indices(self, name: str) -> list[Value]:
-        """Return what a table that bounds no loop may hold."""
+        """Return candidates for a table that bounds no loop."""
         through = self._after_load(name)
         if through & set(MULTIPLIES):
             return [Entries("tiles")]
@@ -260,7 +260,7 @@ class Candidates:
         return {name_of(use.operation) for value in reached(loaded, onward) for use in value.uses}
 
     def _lengths(self) -> list[Value]:
-        """Return what a table may hold whose entries bound the loop."""
+        """Return candidates for a table whose entries bound the loop."""
         found: list[Value] = []
         for n in [*self._constants, *self.tiles]:
             sizes = (Size(n), Size(n, more=-UNIT), Size(2 * n, more=-UNIT), Size(2 * n))

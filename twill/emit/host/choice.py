@@ -1,7 +1,7 @@
-"""Which integers, tables and grids make a small kernel run all that it has.
+"""The choice of integers, tables and grids with which a small run covers the whole kernel.
 
-Every number of iterations that is asked for shall be the largest of the grid's programs. Every
-mask, window and clamp shall act and not act, and no two programs write the same place.
+Every requested number of iterations shall be the largest of the grid's programs. Every mask, window
+and clamp shall act and not act, and no two programs write the same place.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EXPECTED = {
     "tt.get_program_id": ("first", "later"),
     **dict.fromkeys(("arith.divsi", "arith.remsi"), ("whole", "rest")),  # "rest" by an argument
 }
-"""What shall happen in statements that are computed from arguments."""
+"""Outcomes that shall occur in statements which are computed from arguments."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Arguments:
 
     @property
     def tables(self) -> dict[str, Entries]:
-        """What tables hold."""
+        """The contents of tables."""
         return {n: v for n, v in self.values if isinstance(v, Entries)}
 
     @property
@@ -67,7 +67,7 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Found:
-    """What the programs of a grid do with arguments, for several numbers of iterations."""
+    """Behavior of a grid's programs for given arguments, at several numbers of iterations."""
 
     trips: tuple[int, ...] = ()  # for each number the most of a program
     apart: int = 0  # from those that are asked for
@@ -77,7 +77,7 @@ class Found:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """What sorts the best first."""
+        """The sort key that puts the best first."""
         return self.faults, self.apart, -len(self.outcomes), self.programs
 
 
@@ -104,7 +104,7 @@ class Choice:
 
     @cached_property
     def arguments(self) -> Arguments:
-        """The best that were found: what bounds the loop first, then the rest."""
+        """The best arguments found: those that bound the loop first, then the rest."""
         bounds, others = self.candidates.bounds, self.candidates.others
         first = Arguments()
         for name, values in (bounds | others).items():
@@ -125,7 +125,7 @@ class Choice:
 
     @cached_property
     def found(self) -> Found:
-        """What is known of them."""
+        """Behavior of the programs with these arguments."""
         return self._whole(self.arguments)
 
     def _better(
@@ -134,7 +134,7 @@ class Choice:
         values: dict[str, list[Value]],
         judge: Callable[[Arguments], Found],
     ) -> list[Arguments]:
-        """Return the best that one change after the other makes of some, the best first."""
+        """Return the best that successive single changes make of some, the best first."""
         for _, (name, candidates) in itertools.product(range(ROUNDS), values.items()):
             if judge == self._whole and not self._matters(name, judge(beam[0])):
                 continue
@@ -148,7 +148,7 @@ class Choice:
         return beam
 
     def _matters(self, name: str, found: Found) -> bool:
-        """Whether a value has to do with what is wrong, or does not happen."""
+        """Whether an argument influences trip counts, faults or outcomes that are not yet right."""
         known = f"program_id {name}" if name.isdigit() else name
         missing: list[SSAValue] = [s.results[0] for s, _ in self.missing(found)]
         if found.faults:
@@ -158,7 +158,7 @@ class Choice:
 
     @property
     def _nearest(self) -> int:
-        """How near trip counts come to those that are asked for."""
+        """The least distance of trip counts, so far, from the requested ones."""
         return min((one.apart for one in self._known.values() if not one.faults), default=NEVER)
 
     def _is_done(self) -> bool:
@@ -170,7 +170,7 @@ class Choice:
         return runs and not found.faults and not self.missing(found)
 
     def missing(self, found: Found) -> list[Outcome]:
-        """Return what does not happen, in the kernel's order, of what arguments decide."""
+        """Return the outcomes, decided by arguments, that do not occur, in the kernel's order."""
         seen = {statement for statement, _ in found.outcomes}
         return [
             (statement, outcome)
@@ -230,7 +230,7 @@ class Choice:
         return Found(tuple(trips), apart, faults, frozenset(outcomes), programs)
 
     def runs(self, arguments: Arguments, count: int, needed: frozenset[Statement]) -> list[Trial]:
-        """Return what every program of the grid does.
+        """Return the run of every program of the grid.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class Choice:
 
     @cached_property
     def _ends_without(self) -> bool:
-        """Whether what the kernel writes is a number where the loop has no iteration."""
+        """Whether the kernel writes only finite numbers if the loop has no iteration."""
         known: dict[SSAValue, Any] = {}
 
         def value(one: SSAValue) -> Any:

@@ -1,6 +1,6 @@
 """The integers of a kernel, evaluated for one program: bounds, masks, coordinates, addresses.
 
-What depends on data is unknown, here None; integers in memory are what a table says of their place.
+Values that depend on data are unknown, here None. Integers in memory are read from tables.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ BY_SIGN: dict[str, Callable[..., Any]] = {
 
 
 def _function(statement: Statement) -> Callable[..., Any] | None:
-    """Return what a statement does with its operands."""
+    """Return the function that a statement computes of its operands, None if it is unknown."""
     name, axis = name_of(statement), integer(statement, "axis") or 0
     if name in BINARY:
         return BY_SIGN[BINARY[name]]
@@ -92,7 +92,7 @@ def _range(statement: Statement) -> Any:
 
 
 class Integers:
-    """What of a kernel is integers and addresses, looked up once."""
+    """Integers and addresses of a kernel, looked up once."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -137,24 +137,24 @@ class Integers:
 
 @dataclass
 class Trial:
-    """One program of a grid.
+    """A program of a grid.
 
     Attributes
     ----------
     numbers, tables
-        The kernel's integers, and what memory of integers holds, by argument.
+        The kernel's integers, and the contents of integer memory, by argument.
     needed : set
         The only statements to look at.
     sampled : bool
-        Whether of ranges only a part is looked at.
+        Whether only a part of each range is evaluated.
     trips : list
         Iterations of the scheduled loop, each time that it is reached.
     outcomes : set
-        What happened of that which can happen: of a comparison both, of a maximum either side, ...
+        Possible outcomes that occurred: both of a comparison, either side of a maximum, ...
     reach : dict
         Elements of each memory, by dimension.
     written : dict
-        Of each output the places.
+        The places written, by output.
     """
 
     integers: Integers
@@ -293,7 +293,7 @@ class Trial:
 
 
 def seen(statement: Statement, operands: list[Any], result: Any) -> list[str]:
-    """Return what happened in a statement, of that which arguments decide."""
+    """Return the outcomes that occurred in a statement, of those that arguments decide."""
     name = name_of(statement)
     if name == "tt.get_program_id":
         return ["later" if result else "first"]

@@ -1,4 +1,4 @@
-"""Shared and tensor memory of a kernel: what is allocated, and what shares it."""
+"""Shared and tensor memory of a kernel: allocations, and values that share them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from twill.lower.iterations import Iteration
 
 
 class Kind(NamedTuple):
-    """What a buffer is; the layout as it is called in the emitted file."""
+    """Memory, shape and element type of a buffer; its layout as the emitted file names it."""
 
     memory: str
     shape: tuple[int, ...]
@@ -29,18 +29,18 @@ class Kind(NamedTuple):
 
     @property
     def contents(self) -> str:
-        """What it holds, as its allocation says it."""
+        """The buffer's contents, as arguments of its allocation."""
         return statements.contents(self.dtype, self.shape, self.layout)
 
 
 def plain_layout(shape: tuple[int, ...]) -> str:
-    """Return a layout of shared memory that takes a tile as it is."""
+    """Return a layout of shared memory without swizzling."""
     order = list(range(len(shape)))[::-1]
     return f"gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order={order})"
 
 
 def swizzle(columns: int, bits: int) -> tuple[int, int]:
-    """Return how many numbers of a row stay together, and after how many rows that begins anew.
+    """Return how many numbers of a row stay together, and after how many rows the pattern repeats.
 
     Half a warp has eight numbers of each of four rows of a product's tile. If they stay together
     no two rows are in one bank, given four such parts of a row.
@@ -60,7 +60,7 @@ class Allocations:
         self.layouts = slots.layouts
 
     def every(self) -> Iterator[Allocation]:
-        """Yield what allocates shared and tensor memory for the loop's values."""
+        """Yield the allocations of shared and tensor memory for the loop's values."""
         shared = self.slots.shared
         pooled = self._pooled(shared)
         for number, size in {p: size for p, _, size in pooled.values()}.items():
@@ -178,7 +178,7 @@ class Allocations:
         return f"gl.SwizzledSharedLayout({shape})"
 
     def _tensor_allocations(self) -> Iterator[Allocation]:
-        """Yield allocations in an order that has room; what lies in another's columns is its slice.
+        """Yield allocations in an order that fits; a value in another's columns is its slice.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Allocations:
         yield from slices
 
     def _tensor_allocation(self, storage: Storage, name: str, owner: Storage | None) -> Allocation:
-        """Return what allocates a value, or what makes it a part of its owner's columns."""
+        """Return the allocation of a value, or the view that makes it a part of its owner."""
         tile, layout = self.slots.tile(name), self._tensor_layout(name)
         if owner is None:
             shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
@@ -260,13 +260,13 @@ class Allocations:
         raise RefusedError(f"{value} has no layout in tensor memory")
 
     def kind_of(self, value: SSAValue) -> Kind:
-        """Return what a buffer is, or the one that tiles of a descriptor are loaded into."""
+        """Return the kind of a buffer, or of the buffer for tiles of a descriptor."""
         text = self.source.layout_text(value).replace("!tt.tensordesc", "memdesc", 1)
         kind = self.source.type_of(value)
         return Kind(kind.memory, kind.shape, kind.dtype, self.layouts.of_memory(text))
 
     def rings(self) -> Iterator[tuple[Storage, Kind, str]]:
-        """Yield the slots that share bytes with no other value, and what they are."""
+        """Yield the slots that share bytes with no other value, and their kinds."""
         shared = self.slots.shared
         pooled = self._pooled(shared)
         for storage in (s for s in shared if s.value not in pooled):

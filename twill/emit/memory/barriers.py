@@ -56,7 +56,7 @@ class Barriers:
 
     @cached_property
     def _done(self) -> dict[str, Barrier]:
-        """Barriers for what its own group awaits, where hardware has no counter for it."""
+        """Barriers for operations that their own group awaits without a hardware counter."""
         found: dict[str, int] = {}
         for program in self.schedule.programs:
             stages = {issue.operation: issue.stage for issue in program.issues}
@@ -75,9 +75,9 @@ class Barriers:
         return operation.kind.startswith("mma") and not self.slots.in_registers(name)
 
     def _is_read_at_home(self, load: str) -> bool:
-        """Whether a group reads what it copies to shared memory, or nobody does.
+        """Whether a group reads the tile that it copies to shared memory, or no group does.
 
-        If others do, it waits for a copy only before it changes the registers that say where to,
+        If only others do, it waits for a copy only before it changes the registers of the address,
         and those have been read when the copy is issued.
         """
         groups = self.schedule.assignment

@@ -1,4 +1,4 @@
-"""What is there before the loop: values that every partition computes, and filled buffers."""
+"""Values from before the loop: those that every partition computes, and filled buffers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Before:
         return position is not None and statement.operands[position] is value
 
     def filled_before(self) -> Iterator[tuple[str, Statement]]:
-        """Yield operations whose tensor memory the kernel fills before the loop, and with what."""
+        """Yield operations whose tensor memory is filled before the loop, and the stores."""
         for statement in self.source.before():
             if name_of(statement) == "ttng.tmem_store":
                 owner = self.tensor_owner(root_of(statement.operands[0], VIEWS))

@@ -20,14 +20,14 @@ from twill.frontends.ttgir.reader import name_of
 class FreeBuffers:
     """Where buffers of the statements before the loop lie, or of those after it.
 
-    `over`: of those after it, whether nobody reads an operation's result any more.
+    `over`: for those after it, whether an operation's result has no readers left.
 
     Attributes
     ----------
     places : dict
-        By the value that stands for a buffer: a slot of the loop's that is free, or one apart.
+        By the value that stands for a buffer: a free slot of the loop, or a buffer of its own.
     made : list
-        What allocates the latter.
+        Allocations of the buffers of their own.
     size : int
         Bytes of shared memory that those take.
     """
@@ -73,7 +73,7 @@ class FreeBuffers:
         )
 
     def taken(self, kind: Kind, over: Callable[[str], bool] | None, value: SSAValue) -> str | None:
-        """Return a slot of the loop's that nobody uses meanwhile, which is taken from now on."""
+        """Return a slot of the loop that is unused meanwhile; it is taken from now on."""
         for storage, own, place in self._free:
             tensor = storage.memory == "tmem"
             if own != kind or (over is not None and not over(storage.value)):

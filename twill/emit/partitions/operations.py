@@ -201,7 +201,7 @@ CHUNK = 32  # columns of tensor memory that pass through registers at a time
 def through_registers(
     values: Values, operation: Operation, source: str, to: str, dimension: str = ""
 ) -> list[Node]:
-    """Change a tile on its way, a few columns at a time, so that registers hold no more."""
+    """Transform a tile between buffers, by `CHUNK` columns where possible, to save registers."""
     tile, slots = operation.result, values.slots
     assert tile is not None
     own = slots.statements(operation.name)
@@ -241,7 +241,7 @@ def _is_row(source: Source, value: SSAValue) -> bool:
 
 
 def put(values: Values, put: Put, at: Iteration) -> Call:
-    """Return what leaves a value where other groups find it."""
+    """Return the store that stages a value for other groups."""
     slots, place = values.slots, values.places.result(put.value)
     text = values.names(place.text(at, values.where.round))
     if slots.is_number(put.value):
@@ -254,7 +254,7 @@ def put(values: Values, put: Put, at: Iteration) -> Call:
 
 
 def got(values: Values, get: Get, at: Iteration) -> Assignment:
-    """Return what gets the copy of another group's value for one of this group's operations."""
+    """Return the load of another group's staged value for one of this group's operations."""
     slots, place = values.slots, values.places.copy(get.value, get.reader, get.distance)
     to = values.names(place.text(at, values.where.round))
     slot = slots.slot(slots.staged[get.value], at)

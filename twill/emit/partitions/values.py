@@ -1,4 +1,4 @@
-"""What the instructions of a group read: registers of an iteration, numbers, buffers."""
+"""Values that a group's instructions read: registers of an iteration, numbers, buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PART = "part"  # the variable of some columns of a tile
 
 @dataclass
 class Where:
-    """What is being emitted: an operation of a round, for an iteration."""
+    """The position being emitted: an operation of a round, for an iteration."""
 
     iteration: Iteration
     round: Iteration
@@ -89,7 +89,7 @@ class Values:
         ]
 
     def result(self, operation: Operation) -> str:
-        """Return the variable of what the current instruction makes."""
+        """Return the variable of an operation's result in the current iteration."""
         place = self.places.result(operation.name)
         return self.names(place.text(self.where.iteration, self.where.round))
 
@@ -117,7 +117,7 @@ class Values:
         return self.expression(statement, at)
 
     def _from_outside(self, value: SSAValue) -> Text:
-        """Return a value from before the loop; a column beside a chunk in the layout of that."""
+        """Return a value from before the loop; a column takes the layout of the current chunk."""
         owner = self.source.statement(value)
         while owner is not None and name_of(owner) == "tt.broadcast":
             owner = self.source.statement(owner.operands[0])
@@ -128,7 +128,7 @@ class Values:
         return Text(f"gl.convert_layout({operand.text}, gl.SliceLayout(1, {layout}))[:, None]")
 
     def expression(self, statement: Statement, at: Iteration | None = None) -> Text:
-        """Return what a statement computes, in an iteration, that of the instruction by default."""
+        """Return a statement's expression in an iteration, by default the instruction's own."""
         at = at or self.where.iteration
         operands = [self._value(o, at) for o in statement.operands]
         if name_of(statement) == "arith.select":

@@ -260,7 +260,7 @@ class _Extraction:
         )
 
     def _source(self) -> Source:
-        """Keep the kernel's text, and who does which of the loop's statements.
+        """Keep the kernel's text, and the statements of the loop that each operation executes.
 
         An inserted access to shared memory has a key near that of the load or store it is for.
         """
@@ -291,7 +291,7 @@ class _Extraction:
         )
 
     def _fill(self) -> None:
-        """Write down who reads what of whom: by value, through buffers, through global memory."""
+        """Record all reads between operations: by value, through buffers and global memory."""
         draft, buffers = self.draft, self.body.buffers
         for i in self.body.kept:
             for operand, value, address in self._read(i):

@@ -68,10 +68,10 @@ class Access:
 
 
 class Buffers:
-    """Accesses to mutable buffers in one loop body, and who depends on whom through them.
+    """Accesses to mutable buffers in one loop body, and the dependences through them.
 
-    `flows` say what is read where, `renamed` what only waits for a buffer, which another buffer
-    would spare it; `untouched` are reads of buffers that the loop never writes.
+    `flows`: values that are read through buffers. `renamed`: waits for a buffer that a further
+    buffer would avoid. `untouched`: reads of buffers that the loop never writes.
     """
 
     def __init__(self, dump: Dump, graph: BodyGraph) -> None:

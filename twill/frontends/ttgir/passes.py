@@ -197,9 +197,9 @@ def _fill(draft: Draft, key: float, allocations: list[Flow]) -> None:
 
 
 def _read_back(draft: Draft, key: float, in_registers: Tile, readers: list[Flow]) -> None:
-    """Let those who read a loaded tile in registers load it from shared memory.
+    """Let readers of a loaded tile in registers load it from shared memory.
 
-    A change of layout loads it as it wants it.
+    A change of layout becomes a load in its own layout.
     """
     load = draft.nodes[key]
     assert load.result is not None

@@ -100,7 +100,7 @@ class Case:
     """Collects what a case finds.
 
     `texts`: the claims by key, in order; one that is never judged counts as failed.
-    `solutions`: what was solved in this run, for those who need the same.
+    `solutions`: schedules solved in this run, for other cases that need them.
     """
 
     def __init__(

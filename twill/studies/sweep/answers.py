@@ -146,7 +146,7 @@ def _holds(axis: str, line: Held, tolerance: float) -> Answer:
 
 
 def _most_tolerant(axis: str, lines: Sequence[Held]) -> Iterator[Answer]:
-    """Yield who bears most, where several run and latency is what they have to bear."""
+    """Yield the subjects by the latency that they tolerate, if several run and it is varied."""
     if axis != "tma-latency" or len({line.subject for line in lines}) < 2:
         return
     best: dict[str, Held] = {}
@@ -201,7 +201,7 @@ def _depth_words(least: dict[str, int | None]) -> Iterator[str]:
 
 
 def _fastest(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:
-    """Yield who is fastest, where several run, for each latency source."""
+    """Yield the fastest subject for each latency source, if several run."""
     if "latency" not in sweep.axes or found.groupby(list(SUBJECT), sort=False).ngroups < 2:
         return
     usable = found[found["fits"].fillna(value=False) & found[INTERVAL].notna()]
