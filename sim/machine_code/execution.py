@@ -13,11 +13,10 @@ from twill.sim.machine_code.costs import Costs
 from twill.sim.machine_code.groups import BEGINS, Group
 from twill.sim.machine_code.launch import Launch
 from twill.sim.machine_code.listing import BYTES
-from twill.sim.machine_code.memory import wavefronts
+from twill.sim.machine_code.memory import Wavefronts
 from twill.sim.machine_code.port import Port
 from twill.sim.machine_code.registers import (
     LANES,
-    Value,
     first,
     lane,
     predicate_writer,
@@ -60,7 +59,7 @@ class Execution:
             for step in sm.steps
             if step.pipe == "local"
         }
-        self._known: dict[tuple[Value, int, bool], int] = {}  # wavefronts of accesses
+        self._wavefronts = Wavefronts()
         size = _WORDS * sum(spilled.values())
         self._spills_far = spills_leave_cache(size, launch.threads, launch.shared)
         self._by_pipe: dict[str, Callable[[Group, Step, int], None]] = {
@@ -139,29 +138,19 @@ class Execution:
         self.sm.memory_queue.append(begin)
         return begin - self.sm.clock.now, lasts
 
-    def _wavefronts(self, group: Group, step: Step) -> int:
-        if step.place is None:
-            return 1
-        matrix = step.operation.startswith(("STSM", "LDSM"))
-        access = step.place(group.warp), step.width, matrix
-        found = self._known.get(access, 0)
-        if not found:
-            found = self._known[access] = wavefronts(access[0], access[1], matrix=matrix)
-        return found
-
     def _shuffle(self, group: Group, step: Step, _count: int) -> None:
         begin, lasts = self._access(group, 1)
         later = max(0.0, lasts - _FOUR) / 2
         self._answer(group, step, begin - 2 + self.sm.costs.shuffle_latency + later, begin + 6)
 
     def _shared_load(self, group: Group, step: Step, _count: int) -> None:
-        each = self._wavefronts(group, step)
+        each = _wavefronts(self._wavefronts, group, step)
         begin, _ = self._access(group, each)
         later = self.sm.costs.shared_latency + each + self.sm.port.more_latency()
         self._answer(group, step, begin - 2 + later, begin + 8)
 
     def _shared_store(self, group: Group, step: Step, _count: int) -> None:
-        begin, lasts = self._access(group, self._wavefronts(group, step))
+        begin, lasts = self._access(group, _wavefronts(self._wavefronts, group, step))
         group.stored = self.sm.clock.now + begin + lasts
         self._answer(group, step, begin + lasts + 8, begin + lasts / 2 + 8)
 
@@ -312,6 +301,13 @@ def _occupy(sm: Sm, pipe: str, cycles: float) -> None:
     """Let a pipe be busy; parts of cycles add up while its instructions follow one another."""
     now, free = sm.clock.now, sm.free.get(pipe, 0.0)
     sm.free[pipe] = (free if now - free < 1 else now) + cycles
+
+
+def _wavefronts(known: Wavefronts, group: Group, step: Step) -> int:
+    if step.place is None:
+        return 1
+    matrix = step.operation.startswith(("STSM", "LDSM"))
+    return known.of(step.place(group.warp), step.width, matrix=matrix)
 
 
 def _joined(sm: Sm, launch: Launch, group: Group) -> None:

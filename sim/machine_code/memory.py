@@ -144,6 +144,21 @@ def wavefronts(addresses: Value, width: int, *, matrix: bool) -> int:
     )
 
 
+class Wavefronts:
+    """Wavefronts of accesses, each counted once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Value, int, bool], int] = {}
+
+    def of(self, addresses: Value, width: int, *, matrix: bool) -> int:
+        """Return the wavefronts of an access; see `wavefronts`."""
+        key = addresses, width, matrix
+        found = self._known.get(key, 0)
+        if not found:
+            found = self._known[key] = wavefronts(addresses, width, matrix=matrix)
+        return found
+
+
 def _conflicts(words: set[int]) -> int:
     """Return the most words that lie in one bank."""
     banks = [0] * BANKS

@@ -77,7 +77,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "sim run": {
         (HAND, "--iterations", "24", "--values", "--advice"): "run",
         ("fa4_forward", "--iterations", "12", "--sequence", "512"): "run",
-        (str(ROOT / "tests/data/machine_code/gemm_grouped.py"),): "prediction",
+        (str(ROOT / "tests/data/machine_code/gemm_grouped.py"),): "compiled",
     },
     "sim compare": {(HAND, "--iterations", "24"): "comparison"},
     "sim sweep": {
@@ -90,7 +90,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
 
 The first call of a command for a schema is made by default, the others are `slow`.
 """
-NEEDS_TRITON = {"calibration", "compiled", "prediction"}
+NEEDS_TRITON = {"calibration", "compiled"}
 LONG = {"load-fit", "bench"}
 WITHOUT = {"explore", "loop dump", "migrate"}
 """Commands that print no data."""

@@ -28,6 +28,7 @@ from twill.base.formats import cycles, signed_percent
 from twill.bounds.programs import program_bound
 from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs
+from twill.polish.different import Different
 from twill.polish.judge import Judge
 from twill.polish.search import Point, anneal, best_of, looked_at, lowest
 from twill.polish.starts import candidates
@@ -71,6 +72,8 @@ class Polished:
         The next best ways, the best first.
     objection : str
         Why the given schedule is no answer, empty if it is one.
+    different : tuple of Schedule
+        Other programs that are nearly as fast, the best first, each with its promise.
     """
 
     schedule: Schedule
@@ -79,6 +82,7 @@ class Polished:
     origin: str
     others: tuple[Other, ...] = ()
     objection: str = ""
+    different: tuple[Schedule, ...] = ()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -100,6 +104,7 @@ def polish(
     timeout: float | None = None,
     report: Report = silent,
     keep: Callable[[Schedule], None] | None = None,
+    different: int = 0,
 ) -> Polished:
     """Look for a program of the same loop that takes fewer cycles on the simulated SM.
 
@@ -124,6 +129,8 @@ def polish(
         Called with a line of text for each finding.
     keep : callable, optional
         Called with every better program once it is confirmed, as a schedule with its promise.
+    different : int
+        Programs besides the best one that are returned, if so many are found.
 
     Raises
     ------
@@ -139,12 +146,13 @@ def polish(
         On Ctrl-C, with the best program that was confirmed and what it takes over fewer iterations.
     """
     limit, found = Deadline(timeout), None
-    search = _Polishing(schedule, Judge(tuple(conditions)), report, others, keep=keep, seed=seed)
+    judge = Judge(tuple(conditions))
+    search = _Polishing(schedule, judge, report, others, keep=keep, seed=seed, different=different)
     if simulations is None:
         simulations = programs_of("normal", schedule.loop)
     try:
         with collected_rarely():
-            met = search.given_meets_bound()
+            met = search.given_meets_bound() and not different
             with limit, local(1 if met else jobs) as pool:
                 if not met:
                     search.run(simulations, pool)
@@ -182,11 +190,13 @@ class _Polishing:
         *,
         keep: Callable[[Schedule], None] | None = None,
         seed: int = 0,
+        different: int = 0,
     ) -> None:
         self._keep, self._seed = keep, seed
         self._given, self._others_given = given, others
         self._judge, self._report = judge, report
         self._programs = Programs(given)
+        self._different = Different(self._programs, judge, different)
         if len(judge.conditions) > MOST_CONDITIONS:
             wrong = f"at most {MOST_CONDITIONS} (got {len(judge.conditions)})"
             raise InputError(wrong, path="conditions")
@@ -237,6 +247,7 @@ class _Polishing:
                         report=partial(self._tell_further, spent),
                         confirmed=self._take,
                     )[: TUNING.efforts.anew]
+                    self._different.met(points)
                     spent = until
 
     def so_far(self) -> Polished | None:
@@ -262,10 +273,24 @@ class _Polishing:
         if broken := verify(promised).violations:
             raise DefectError(f"the best program that was found is not valid, {broken[0]}")
         others = self._others(origin)
-        return Polished(promised, self._given, given, origin, others, self.objection)
+        assert promised.promise is not None
+        further = [
+            self._promised(one, iterations, simulations, pool)
+            for one in self._different.schedules(promised, promised.promise.interval_cycles)
+        ]
+        return Polished(
+            promised,
+            self._given,
+            given,
+            origin,
+            others,
+            self.objection,
+            tuple(one for one in further if verify(one).valid),
+        )
 
     def _take(self, point: Point) -> None:
         """Let a program that is better than all before be kept, measured as far as it must be."""
+        self._different.met([point])
         if self._confirmed is not None and point.cost >= self._confirmed.cost:
             return
         self._confirmed = point
@@ -291,17 +316,23 @@ class _Polishing:
         Estimates choose among `most`; they err by several percent where contexts are not in step.
         Once a candidate meets the bound, no further ones are simulated.
         """
-        found, start = list[Point](), TUNING.beginnings
+        found, met, start = list[Point](), list[Point](), TUNING.beginnings
         for estimated in self._estimated(candidates, pool):
             few = estimated[: most - len(found)]
             found += few
             exactly = self._looked_at(list(filter(self._meets, few)), pool, exact=True)
-            if met := [point for point in exactly if self._meets(point)]:
-                return met
+            met += [point for point in exactly if self._meets(point)]
+            if len(met) > self._different.count:
+                break
             if len(found) == most:
                 break
+        if met:
+            self._different.met(met)
+            return met
         again = self._looked_at(lowest(found, start.exactly * start.chains), pool, exact=True)
-        return lowest([p for p in again if math.isfinite(p.energy)], start.chains)
+        run = [p for p in again if math.isfinite(p.energy)]
+        self._different.met(run)
+        return lowest(run, start.chains)
 
     def _estimated(
         self, candidates: Iterable[tuple[str, Candidate]], pool: Executor | None

@@ -168,7 +168,7 @@ class Walk:
             schedule, lack = programs.with_lack(point.candidate)
         except TwillError:
             return None
-        key, more = _key(schedule), 1 + point.weight * lack
+        key, more = program_key(schedule), 1 + point.weight * lack
         if key in self._known:
             found = self._known[key]
         else:
@@ -243,7 +243,8 @@ def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, fl
     return interval, cost
 
 
-def _key(schedule: Schedule) -> str:
+def program_key(schedule: Schedule) -> str:
+    """Return a hash of a schedule's programs, its storage and its barriers."""
     said = schedule.model_dump_json(include={"programs", "storage", "barriers"})
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 

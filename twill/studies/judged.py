@@ -140,7 +140,7 @@ def judged_file(
 
 
 def kind_of(made: Compiled) -> str:
-    """Return the kind of a compiled kernel, by which errors of predictions are told apart."""
+    """Return the kind of a compiled kernel, by which the table of errors is grouped."""
     if {"spills", "serialized"} & {finding.check for finding in made.findings}:
         return SPILLED
     used = [loop.instructions.get(pipe, 0) for loop in made.loops for pipe in ARITHMETIC]
