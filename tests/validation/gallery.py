@@ -20,7 +20,7 @@ from twill.base.console import say_written
 from twill.base.errors import RefusedError
 from twill.base.executors import local
 from twill.base.files import write_whole
-from twill.base.formats import count, cycles, percent, plural
+from twill.base.formats import cycles, percent
 from twill.base.tables import Column, Table
 from twill.bounds.programs import program_bound
 from twill.emit import emitted
@@ -43,9 +43,7 @@ PAGE = """\
 # Gallery
 
 Eleven kernels, each [from Triton source](kernels.md) to a schedule, an interval on the simulated SM
-and [a Gluon kernel](kernels.md#emit). `make gallery` writes this page and its pictures from the
-dumps in `traces/gallery/`; `make dumps` compares the dumps with their sources. The steps for a
-kernel:
+and [a Gluon kernel](kernels.md#emit). Use the source nearest to your kernel as a start. The steps:
 
 ```sh
 twill schedule traces/gallery/gemm_grouped.sm90.mlir -m hopper_h100 --effort quick -o grouped.json
@@ -54,20 +52,20 @@ twill emit grouped.json -o grouped_kernel.py
 twill run-kernel grouped_kernel.py --emulate --no-victims
 ```
 
-- *Bound*: cycles per iteration that [no program of the loop beats](bounds.md).
+- *Bound*: cycles per iteration that [no program of the loop beats](bounds.md), and its reason.
+- *Warps*: those of each warp group.
 - *Interval*: cycles per iteration of the fastest program that quick effort finds, simulated over
   200 iterations. Every schedule is verified.
-- *Emulated*: executed on NumPy and compared with the source kernel in float64.
-- *Error*: the largest, relative to the largest value of the output.
-
-[An H200](gpu.md) has run some of the kernels.
-
-{emulated} of {every} are emitted and compute the right result.
+- *Emulated*: executed on NumPy for four trip counts and compared with the source in float64.
 
 {table}
 
+{emulated} of {every} are emitted and compute the right result, with errors of at most {error} of an
+output's largest value. [An H200](gpu.md) has run some of them.
+
 Each kernel has a tile per program, of a size that the registers of a warp group allow. Faster tiles
-come from [splitting](kernels.md#split) and [tuning](studies.md#tuning).
+come from [splitting](kernels.md#split) and [tuning](studies.md#tuning). `make gallery` writes this
+page.
 {kernels}
 ## Refused kernels
 
@@ -78,19 +76,13 @@ come from [splitting](kernels.md#split) and [tuning](studies.md#tuning).
 COLUMNS = (
     Column("kernel"),
     Column("GPU"),
+    Column("tile"),
+    Column("bound by"),
+    Column("warps"),
     Column("bound", form=cycles),
     Column("interval", form=cycles),
     Column("over the bound", form=percent),
-    Column("groups", form=count),
     Column("emulated", form=str),
-)
-DETAILS = (
-    Column("GPU"),
-    Column("tile"),
-    Column("bound by"),
-    Column("warp groups"),
-    Column("emulated for"),
-    Column("error"),
 )
 REFUSED = (Column("kernel"), Column("GPU"), Column("tile"), Column("reason"))
 
@@ -107,8 +99,8 @@ class Way:
         What no program of its loop is below.
     interval : float, optional
         Cycles of an iteration on the simulated SM.
-    groups : tuple of str
-        Warp groups, with their warps.
+    groups : tuple of int
+        Warps of each warp group.
     trips : tuple of int
         Numbers of iterations for which the emitted kernel computed what it should.
     error : float
@@ -120,7 +112,7 @@ class Way:
     packaged: Packaged
     bound: ProgramBound | None = None
     interval: float | None = None
-    groups: tuple[str, ...] = ()
+    groups: tuple[int, ...] = ()
     trips: tuple[int, ...] = ()
     error: float = 0.0
     refusal: str = ""
@@ -145,7 +137,7 @@ def way(packaged: Packaged, iterations: Sequence[int] | None = None) -> Way:
         verdict = verify(schedule)
         assert verdict.valid, verdict
         assert schedule.promise is not None
-        groups = tuple(f"{g.name} ({plural(g.warps, 'warp')})" for g in schedule.groups)
+        groups = tuple(g.warps for g in schedule.groups)
         interval = schedule.promise.interval_cycles
         found = replace(found, interval=interval, groups=groups, schedule=schedule)
         return _emulated(found, emitted(schedule), iterations)
@@ -198,46 +190,39 @@ def page(ways: Sequence[Way]) -> str:
     return PAGE.format(
         emulated=sum(bool(w.trips) for w in shown),
         every=len(shown),
-        table=Table(COLUMNS, [_row(w) for w in shown]).markdown().rstrip("\n"),
+        error=f"{max(w.error for w in shown):.1e}",
+        table=Table(COLUMNS, [row(w) for w in shown]).markdown().rstrip("\n"),
         kernels="".join(_sections(shown)),
         refused=Table(REFUSED, [_refused(w) for w in ways if w.refusal]).markdown().rstrip("\n"),
     )
 
 
-def _row(found: Way) -> list[object]:
+def row(found: Way) -> list[object]:
+    """Return the row about a kernel on one machine."""
     over = None
     if found.bound is not None and found.interval is not None:
         over = found.interval / found.bound.cycles - 1
-    name, bound = found.packaged.kernel, found.bound and found.bound.cycles
-    emulated = "yes" if found.trips else "NO"
-    groups = len(found.groups) or None
-    link = f"[{name}](#{name})"
-    return [link, found.machine, bound, found.interval, over, groups, emulated]
+    name, bound = found.packaged.kernel, found.bound
+    by = bound and " ".join((bound.reason, *bound.of))
+    warps = "+".join(map(str, found.groups)) or None
+    figures = [bound and bound.cycles, found.interval, over, "yes" if found.trips else "NO"]
+    return [f"[{name}](#{name})", found.machine, _tile(found), by, warps, *figures]
 
 
 def _sections(ways: Sequence[Way]) -> Iterator[str]:
     for kernel in dict.fromkeys(w.packaged.kernel for w in ways):
         source = f"traces/gallery/{kernel}.py"
         said = ast.get_docstring(ast.parse((HERE.parent / source).read_text())) or ""
-        yield f"\n## {kernel}\n\n{said}\n\n[`{source}`](../{source})\n\n"
-        yield Table(DETAILS, [details(w) for w in ways if w.packaged.kernel == kernel]).markdown()
+        yield f"\n## {kernel}\n\n{said}\n\n[`{source}`](../{source})\n"
         yield f"\n![{kernel}: two iterations of the steady state](gallery/{kernel}.svg)\n"
 
 
 def _tile(found: Way) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in found.packaged.constants.items())
+    return ", ".join(f"{name}={value}" for name, value in found.packaged.constants.items())
 
 
 def _refused(found: Way) -> list[object]:
     return [found.packaged.kernel, found.machine, _tile(found), found.refusal]
-
-
-def details(found: Way) -> list[object]:
-    """Return the row about a kernel on one machine."""
-    bound = found.bound and " ".join((found.bound.reason, *found.bound.of))
-    trips = ", ".join(map(str, found.trips)) or f"refused, {found.refusal}"
-    error = f"{found.error:.1e}" if found.trips else None
-    return [found.machine, _tile(found), bound, ", ".join(found.groups) or None, trips, error]
 
 
 def write(ways: Sequence[Way]) -> None:
