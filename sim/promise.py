@@ -80,4 +80,11 @@ def _kept(
         over = DEFAULT_ITERATIONS if schedule.promise is None else schedule.promise.iterations
         if over > conditions.iterations:
             what += f", {conditions.iterations} iterations of the {over} that are promised"
-        yield Kept(what, said, taken, taken is not None and taken <= said * (1 + tolerance))
+        yield kept_of(what, said, taken, tolerance)
+
+
+def kept_of(
+    what: str, promised: float, taken: float | None, tolerance: float = MEASURED_TOLERANCE
+) -> Kept:
+    """Compare a promised interval with the interval of a run, in cycles."""
+    return Kept(what, promised, taken, taken is not None and taken <= promised * (1 + tolerance))

@@ -15,9 +15,11 @@ import pytest
 import twill
 from tests import COMPILED_ENGINE
 from tests.support import solved
-from twill.search.cache import FOLDER_VARIABLE, Cache
+from twill.base.files import FOLDER_VARIABLE
+from twill.search.cache import Cache
 from twill.search.scheduler import schedule as static_schedule
 from twill.sim.emulator import pytorch
+from twill.studies.choice import JUDGE_VARIABLE, SIMULATED
 
 pytest_plugins = ["tests.support.processor"]
 TESTS = itertools.count()
@@ -61,10 +63,11 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_users_cache(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """Every test, and every command that it calls, has a cache of its own."""
+    """Every test, and every command that it calls, has a cache of its own, and compiles nothing."""
     folder = tmp_path_factory.getbasetemp() / f"cache{next(TESTS)}"
     folder.mkdir()
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    monkeypatch.setenv(JUDGE_VARIABLE, SIMULATED)
     return folder
 
 

@@ -15,8 +15,9 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
+from twill.base.files import cache_folder
 from twill.search import scheduler
-from twill.search.cache import Cache, _head, _used, code_hash, default_folder, proved, request_key
+from twill.search.cache import Cache, _head, _used, code_hash, proved, request_key
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
 from twill.search.scheduler import schedule as static_schedule
@@ -376,10 +377,10 @@ def test_many_writers_and_readers_see_whole_answers(
 def test_the_folder_is_the_users_unless_it_is_named(
     no_users_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert default_folder() == no_users_cache
+    assert cache_folder() == no_users_cache
     monkeypatch.delenv("TWILL_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_folder() == tmp_path / "twill"
+    assert cache_folder() == tmp_path / "twill"
 
 
 def test_the_command_says_whether_it_was_cached(tmp_path: Path, no_users_cache: Path) -> None:

@@ -139,6 +139,24 @@ class Measured(Part):
     interval_cycles: Cycles
 
 
+class MachineCode(Part):
+    """The interval of a schedule's compiled kernel, from the execution of its machine code.
+
+    Attributes
+    ----------
+    interval_cycles : float
+        Cycles from one iteration to the next, the most over the starting phases.
+    lowest_cycles : float
+        The least over the starting phases.
+    compiler : str
+        The compiler and its version.
+    """
+
+    interval_cycles: Cycles
+    lowest_cycles: Cycles
+    compiler: str
+
+
 class Promise(Part):
     """The promise of a schedule's programs.
 
@@ -156,6 +174,8 @@ class Promise(Part):
         Initiation interval of the static schedule from which the programs were found.
     simulations, seed : int
         Programs that were simulated to find it, and the seed of the search.
+    machine_code : MachineCode, optional
+        The interval of the compiled kernel, where programs were chosen by it.
     """
 
     interval_cycles: Cycles
@@ -165,6 +185,7 @@ class Promise(Part):
     static_interval: PositiveInt | None = None
     simulations: NonNegativeInt = 0
     seed: NonNegativeInt = 0
+    machine_code: MachineCode | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

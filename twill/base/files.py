@@ -16,6 +16,7 @@ from twill.base.errors import InputError, short
 
 SIZE_LIMIT_BYTES = 64 * 1024 * 1024
 STANDARD_OUTPUT = "-"
+FOLDER_VARIABLE = "TWILL_CACHE_DIR"
 Identity = tuple[int, int]  # device and number of a file, whatever its names
 _inputs: ContextVar[set[Identity] | None] = ContextVar("inputs", default=None)
 
@@ -128,6 +129,16 @@ def make_folder(folder: str | os.PathLike[str] | None) -> None:
         raise InputError(message, file=STANDARD_OUTPUT)
     with _told(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder, or the one that ``TWILL_CACHE_DIR`` names."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("twill"))
 
 
 def inside(folder: str | os.PathLike[str], *names: str) -> Path:

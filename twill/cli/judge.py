@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 from typer import Option
 
-from twill.base.console import Report, progress
-from twill.base.errors import InputError
+from twill.base.console import Report, progress, warn
+from twill.base.errors import InputError, MissingLibraryError
 from twill.cli.command import command, print_json, refusals
 from twill.cli.options import PROGRAMS, EffortName, Json, ScheduleName, Workers, processes
 
@@ -144,7 +145,7 @@ class Ran:
         from twill.cli.run import checked
         from twill.sim.promise import promised_conditions, promises_kept
 
-        runs = tuple(promises_kept(schedule))
+        runs = (*promises_kept(schedule), *_machine_code_kept(schedule))
         by_latency = {one.latency: one for one in promised_conditions(schedule)}
         checks = (checked(schedule, one, values=values) for one in by_latency.values())
         return cls(runs, tuple(checks))
@@ -171,6 +172,25 @@ class Ran:
         for found in self.checks:
             print_checks(found)
         print_kept(self.runs)
+
+
+def _machine_code_kept(schedule: Schedule) -> Iterator[Kept]:
+    """Compile the kernel of a promise that was made by machine code, and execute it again."""
+    from twill.compiled import Limits, compile_file
+    from twill.emit import emitted
+    from twill.sim.promise import kept_of
+    from twill.studies.choice import judged_text
+
+    promise = schedule.promise
+    if promise is None or promise.machine_code is None:
+        return
+    said = promise.machine_code
+    try:
+        found = judged_text(emitted(schedule), Limits.of(schedule.machine), compile_file)
+    except MissingLibraryError as missing:
+        warn(f"the machine code is not executed again: {missing}")
+        return
+    yield kept_of(f"machine code of {said.compiler}", said.interval_cycles, found.cycles)
 
 
 def _verdict(verdict: Verdict) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +19,7 @@ from twill.cli.options import (
     PROGRAMS,
     ConditionTexts,
     EffortName,
+    Judge,
     ScheduleName,
     Workers,
     conditions_of,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
     from twill.polish import Polished
     from twill.sim.engine import Conditions
+    from twill.studies.choice import Trial
 
 
 class Kept:
@@ -92,10 +94,20 @@ def _beside(output: str | None) -> Path | None:
     return beside
 
 
+@dataclass(frozen=True)
+class Judging:
+    """How programs are judged, and in how many processes."""
+
+    conditions: ConditionTexts = None
+    jobs: Workers = None
+    judge: Judge = None
+
+
 @command
 def polish(
     schedule: ScheduleName,
     output: Output,
+    judging: Judging,
     effort: Annotated[
         EffortName, Option(help=f"Programs to simulate: {PROGRAMS}.")
     ] = EffortName.normal,
@@ -103,13 +115,12 @@ def polish(
         int | None, Option(min=1, help="Programs to simulate, instead of an effort.")
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the search.")] = 0,
-    conditions: ConditionTexts = None,
-    jobs: Workers = None,
 ) -> None:
     """Look for programs that the simulated SM executes faster, from a schedule or an order."""
     from twill.frontends.schedules import load_schedule
     from twill.polish import programs_of
     from twill.show.schedule import polished_data, print_polished
+    from twill.studies.choice import judge_of, print_trials
 
     with Kept() as kept:
         with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
@@ -119,13 +130,18 @@ def polish(
             how = Polishing(
                 simulations or programs_of(effort.value, given.loop),
                 seed,
-                conditions_of(conditions),
-                processes(jobs),
+                conditions_of(judging.conditions),
+                processes(judging.jobs),
+                different=different_of(judge_of(given.loop, judging.judge), effort),
             )
-            found, stopped = polished((given,), how, report, kept)
-        output.keep(
-            found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)
-        )
+            found, trials, stopped = polished((given,), how, report, kept)
+
+        def show() -> None:
+            print_polished(found)
+            print_trials(trials)
+
+        tried = {"trials": [trial.data() for trial in trials]}
+        output.keep(found.schedule, "polished", lambda: {**polished_data(found), **tried}, show)
         kept.answered()
     if stopped is not None:
         raise stopped
@@ -140,14 +156,23 @@ class Polishing:
     conditions: Sequence[Conditions]
     jobs: int
     timeout: float | None = None
+    different: int = 0  # programs besides the best one that are compiled, if the compiler judges
+
+
+def different_of(judge: str, effort: EffortName) -> int:
+    """Return how many programs besides the best one are compiled."""
+    from twill.studies.choice import COMPILED, DIFFERENT
+
+    return DIFFERENT[effort.value] if judge == COMPILED else 0
 
 
 def polished(
     given: Sequence[Schedule], how: Polishing, report: Report, kept: Kept
-) -> tuple[Polished, KeyboardInterrupt | None]:
-    """Return the best program, and the interruption if there was one."""
+) -> tuple[Polished, list[Trial], KeyboardInterrupt | None]:
+    """Return the best program, those it was chosen among, and the interruption if there was one."""
     from twill.polish import Interrupted
     from twill.polish import polish as search
+    from twill.studies.choice import compiled_best
 
     try:
         found = search(
@@ -160,7 +185,14 @@ def polished(
             timeout=how.timeout,
             report=report,
             keep=kept if kept.file is not None else None,
+            different=how.different,
         )
     except Interrupted as interrupted:
-        return interrupted.polished, interrupted
-    return found, None
+        return interrupted.polished, [], interrupted
+    if not how.different:
+        return found, [], None
+    try:
+        best, trials = compiled_best((found.schedule, *found.different), how.jobs, report)
+    except KeyboardInterrupt:
+        return found, [], KeyboardInterrupt("this is the best program on the simulated SM")
+    return replace(found, schedule=best), trials, None

@@ -18,6 +18,7 @@ from twill.cli.options import (
     PROGRAMS,
     ConditionTexts,
     EffortName,
+    Judge,
     LoopName,
     Workers,
     conditions_of,
@@ -25,7 +26,7 @@ from twill.cli.options import (
     pairs,
     processes,
 )
-from twill.cli.polish import Kept, Polishing, polished
+from twill.cli.polish import Kept, Polishing, different_of, polished
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
+    from twill.studies.choice import Trial
     from twill.studies.suggest import Suggestions
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
@@ -204,6 +206,7 @@ class Dynamic:
     ] = None
     conditions: ConditionTexts = None
     jobs: Workers = None
+    judge: Judge = None
 
     @property
     def named(self) -> EffortName:
@@ -219,6 +222,7 @@ class Dynamic:
         polishes = {
             "--effort": self.effort is not None,
             "--conditions": bool(self.conditions),
+            "--judge": self.judge is not None,
             "--model simulated": self.model is ModelName.simulated,
         }
         asked = next((name for name, given in polishes.items() if given), None)
@@ -240,6 +244,7 @@ def schedule(
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
     from twill.search.request import beginnings
+    from twill.studies.choice import judge_of
 
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
@@ -258,10 +263,12 @@ def schedule(
                 finding.statically(asked)
                 if simulations is not None:
                     jobs = processes(dynamic.jobs)
-                    finding.polish(Polishing(simulations, question.seed, conditions, jobs))
+                    different = different_of(judge_of(request.loop, dynamic.judge), dynamic.named)
+                    how = Polishing(simulations, question.seed, conditions, jobs)
+                    finding.polish(replace(how, different=different))
             except KeyboardInterrupt as interrupted:
                 finding.interrupted(interrupted)
-        _tell(finding.found[0], finding.better, output)
+        _tell(finding, output)
         kept.answered()
     if finding.stopped is not None:
         raise finding.stopped
@@ -275,6 +282,7 @@ class _Finding:
         self._clock = Deadline(effort.timeout)
         self.found: list[Solved] = []
         self.better: Polished | None = None
+        self.trials: Sequence[Trial] = ()
         self.stopped: KeyboardInterrupt | None = None
 
     def statically(self, asked: Sequence[Request]) -> None:
@@ -296,7 +304,7 @@ class _Finding:
         """Find a faster program in the time that is left."""
         given = [one.schedule for one in self.found]
         how = replace(how, timeout=self._clock.left)
-        self.better, self.stopped = polished(given, how, self._report, self._kept)
+        self.better, self.trials, self.stopped = polished(given, how, self._report, self._kept)
 
     def interrupted(self, stopped: KeyboardInterrupt) -> None:
         """Take what was found until Ctrl-C."""
@@ -311,17 +319,20 @@ class _Finding:
         self.stopped = stopped
 
 
-def _tell(solved: Solved, polished: Polished | None, output: Output) -> None:
+def _tell(finding: _Finding, output: Output) -> None:
     """Write and print a schedule, or the program that was made of it."""
     from twill.show.schedule import polished_data, print_answer, print_schedule, schedule_data
+    from twill.studies.choice import print_trials
 
+    solved, polished, trials = finding.found[0], finding.better, finding.trials
     static = solved.schedule
 
     def data() -> dict[str, object]:
         how = {"cached": solved.cached, "seconds": solved.seconds}
         if polished is None:
             return {**schedule_data(static), **how}
-        both = {"static": schedule_data(static), "polished": polished_data(polished)}
+        tried = {"trials": [trial.data() for trial in trials]}
+        both = {"static": schedule_data(static), "polished": {**polished_data(polished), **tried}}
         return {**schedule_data(written), **how, **both}
 
     def show() -> None:
@@ -329,6 +340,7 @@ def _tell(solved: Solved, polished: Polished | None, output: Output) -> None:
             print_schedule(static)
         else:
             print_answer(polished, static)
+            print_trials(trials)
 
     written = static if polished is None else polished.schedule
     output.keep(written, "schedule-summary", data, show)

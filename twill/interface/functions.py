@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ from twill.search.request import (
 from twill.search.scheduler import solve
 from twill.sim import execute
 from twill.sim.engine import Conditions
+from twill.studies.choice import COMPILED, DIFFERENT, compiled_best, judge_of
 from twill.verification import Verdict
 from twill.verification import verify as judged
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from twill.studies.compare import Comparison
 
 Effort = Literal["quick", "normal", "thorough"]
+Judge = Literal["simulated", "compiled"]
 EXPLAINED = 20.0  # seconds of a static schedule's explanation
 Place = str | os.PathLike[str]  # a packaged name, or a path
 
@@ -68,6 +71,7 @@ def schedule(
     conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
     timeout: float | None = None,
     jobs: int = 1,
+    judge: Judge | None = None,
     report: Report = silent,
     **wishes: Unpack[Wishes],
 ) -> Schedule:
@@ -93,6 +97,9 @@ def schedule(
         Seconds for each static search.
     jobs : int
         Processes that simulate at a time; they do not change the answer.
+    judge : str, optional
+        ``simulated``, or ``compiled``: of the fastest programs the one whose machine code takes the
+        fewest cycles. Without it as `twill.studies.choice.judge_of` has it.
     report : callable, optional
         Receives a message for each attempt.
     **wishes
@@ -128,6 +135,7 @@ def schedule(
         seed=seed,
         conditions=conditions,
         jobs=jobs,
+        judge=judge,
         report=report,
     ).schedule
 
@@ -141,6 +149,7 @@ def polish(
     seed: int = 0,
     conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
     jobs: int = 1,
+    judge: Judge | None = None,
     report: Report = silent,
 ) -> Polished:
     """Look for a program of the same loop that takes fewer cycles, as ``twill polish`` does.
@@ -151,7 +160,8 @@ def polish(
     if effort not in EFFORTS:
         raise InputError(f"one of {', '.join(EFFORTS)} (got {short(effort)})", path="effort")
     given = load_schedule(schedule)
-    return polished(
+    different = DIFFERENT[effort] if judge_of(given.loop, judge) == COMPILED else 0
+    found = polished(
         given,
         others=others,
         simulations=simulations or programs_of(effort, given.loop),
@@ -159,7 +169,12 @@ def polish(
         conditions=conditions,
         jobs=jobs,
         report=report,
+        different=different,
     )
+    if not different:
+        return found
+    best, _ = compiled_best((found.schedule, *found.different), jobs, report)
+    return dataclasses.replace(found, schedule=best)
 
 
 def subtile(

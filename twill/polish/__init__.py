@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from twill.polish.polishing import DEFAULT_CONDITIONS, Interrupted, Other, Polished, polish
+from twill.polish.answer import Interrupted, Other, Polished
+from twill.polish.polishing import DEFAULT_CONDITIONS, polish
 from twill.polish.tuning import EFFORTS, programs_of
 
 __all__ = [

@@ -21,7 +21,7 @@ class Different:
     Attributes
     ----------
     count : int
-        Programs that are wanted beside the best one.
+        The number of programs that are wanted besides the best one.
     """
 
     def __init__(self, programs: Programs, judge: Judge, count: int) -> None:

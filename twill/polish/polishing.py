@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 
@@ -27,6 +26,7 @@ from twill.base.executors import collected_rarely, keeping, local
 from twill.base.formats import cycles, signed_percent
 from twill.bounds.programs import program_bound
 from twill.lower.prepare import prepared
+from twill.polish.answer import Interrupted, Other, Polished
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.different import Different
 from twill.polish.judge import Judge
@@ -40,57 +40,6 @@ from twill.verification import verify
 
 OTHERS_TOLD = 3
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
-
-
-@dataclass(frozen=True)
-class Other:
-    """The best program that was found another way.
-
-    `origin`: the first change to the given schedule; `cycles`: its interval.
-    """
-
-    origin: str
-    cycles: float
-
-
-@dataclass(frozen=True)
-class Polished:
-    """The best program that was found.
-
-    Attributes
-    ----------
-    schedule : Schedule
-        The best schedule, with its promise; the given one where nothing is faster.
-    given : Schedule
-        The schedule from which the search began.
-    given_cycles : float or None
-        Interval of the given schedule on the simulated SM, over as many iterations as a promise;
-        None where it does not run, or breaks a rule that the verifier checks.
-    origin : str
-        The change to the given schedule before the search went on from it; empty if none.
-    others : tuple of Other
-        The next best ways, the best first.
-    objection : str
-        Why the given schedule is no answer, empty if it is one.
-    different : tuple of Schedule
-        Other programs that are nearly as fast, the best first, each with its promise.
-    """
-
-    schedule: Schedule
-    given: Schedule
-    given_cycles: float | None
-    origin: str
-    others: tuple[Other, ...] = ()
-    objection: str = ""
-    different: tuple[Schedule, ...] = ()
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with the best program until then."""
-
-    def __init__(self, polished: Polished) -> None:
-        super().__init__("this is the best program so far")
-        self.polished = polished
 
 
 def polish(

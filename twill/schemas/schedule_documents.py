@@ -18,7 +18,7 @@ from twill.explain import Reproof
 from twill.explain import Role as FamilyRole
 from twill.explain.levers import Lever
 from twill.explain.programs import ProgramLever
-from twill.polish.polishing import Other
+from twill.polish.answer import Other
 from twill.schemas.documents import COUNTS, STRINGS
 from twill.schemas.models import document, many, named, part
 from twill.show.differences import Difference
@@ -92,6 +92,13 @@ _DIFFERENCES = part(
 _OTHER = part(
     "OtherProgram", "The best program of another origin, and its interval in cycles.", Other
 )
+_TRIAL = part(
+    "Trial",
+    "A program that was compiled: cycles on the simulated SM and of its machine code.",
+    promised_cycles=float,
+    cycles=float | None,
+    faults=STRINGS,
+)
 _POLISHED = part(
     "PolishedFigures",
     "Figures of a polished program; cycles are those of the simulated SM.",
@@ -103,6 +110,7 @@ _POLISHED = part(
     others=(many(_OTHER), ()),
     promise=Promise,
     changes=_DIFFERENCES,
+    trials=(many(_TRIAL), ()),
 )
 _SUGGESTION = part("Suggested", "A change that gives the loop a schedule.", Suggestion)
 _SEARCHED = (

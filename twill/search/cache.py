@@ -14,23 +14,12 @@ from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Schedule
 from twill.base.console import warn
 from twill.base.errors import InputError, TwillError
-from twill.base.files import SIZE_LIMIT_BYTES, inside, write_whole
+from twill.base.files import SIZE_LIMIT_BYTES, cache_folder, inside, write_whole
 from twill.search.request import LEVELS, Request, versions
 from twill.verification import verify
 
-FOLDER_VARIABLE = "TWILL_CACHE_DIR"
 MOST_FILES = 256
 MARK = "twill-answer-1"
-
-
-def default_folder() -> Path:
-    """Return the user's cache folder, or what ``TWILL_CACHE_DIR`` names."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    if named:
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("twill"))
 
 
 def request_key(request: Request) -> str:
@@ -92,7 +81,7 @@ class Cache:
     def __init__(
         self, folder: str | os.PathLike[str] | None = None, most: int = MOST_FILES
     ) -> None:
-        self.folder = default_folder() if folder is None else Path(folder)
+        self.folder = cache_folder() if folder is None else Path(folder)
         self.most = most
 
     def get(self, key: str, doubts: Callable[[Schedule], str] = lambda _: "") -> Schedule | None:

@@ -303,4 +303,7 @@ def promise_words(promise: Promise) -> str:
         said.append(f"optimal: {least}" if met else least)
         if promise.gap is not None and not met:
             said.append(f"{percent(promise.gap)} is not known")
+    if (code := promise.machine_code) is not None:
+        told = f"{code.interval_cycles:,.0f} cycles in the machine code of {code.compiler}"
+        said.insert(0, told)
     return "; ".join(said)

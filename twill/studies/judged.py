@@ -6,9 +6,10 @@ import csv
 import functools
 import os
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from twill.base.console import Report, say, silent
@@ -16,6 +17,7 @@ from twill.base.errors import InputError
 from twill.base.files import read_bytes
 from twill.base.formats import cycles, plural
 from twill.compiled import Compiled, Limits, compile_file, judge, print_compiled
+from twill.compiled.cubin import Cubin
 from twill.sim.machine_code import Kernel, Prediction, predicted
 from twill.sim.machine_code.show import print_prediction
 
@@ -101,6 +103,7 @@ def judged_file(
     path: str | os.PathLike[str],
     limits: Limits | None = None,
     *,
+    compiler: Callable[[Path, int], Cubin] = compile_file,
     mechanisms: bool = False,
     report: Report = silent,
 ) -> Judged:
@@ -112,6 +115,8 @@ def judged_file(
         A kernel file, as `twill.compiled.compile_file` takes it; it is imported.
     limits : Limits, optional
         Memory of an SM; that of an H100 or a B200 without it.
+    compiler : callable, optional
+        Compiles a file for an architecture.
     mechanisms : bool
         Whether to execute it also with each mechanism of the SM switched off.
     report : callable, optional
@@ -126,7 +131,7 @@ def judged_file(
     """
     text = read_bytes(path).decode(errors="replace")
     architecture = architecture_of(text)
-    code = compile_file(path, architecture)
+    code = compiler(Path(path), architecture)
     made = judge(code, text, str(path), limits)
     report("executing the machine code")
     kernel = Kernel(code.listing, code.targets, text, code.warps, code.shared, architecture)

@@ -39,6 +39,9 @@ def unchecked(schedule: Schedule) -> Iterator[str]:
         yield f"found from a static interval of {promise.static_interval}"
     if promise is not None and promise.simulations:
         yield f"found among {promise.simulations} simulated programs, with seed {promise.seed}"
+    if promise is not None and promise.machine_code is not None:
+        cycles = promise.machine_code.interval_cycles
+        yield f"{cycles:.10g} cycles in machine code; `twill verify --run` executes it"
     if schedule.hiding_depths and not timed(schedule):
         slots = (f"{slots} of {load}" for load, slots in schedule.hiding_depths.items())
         yield f"slots that hide the latency of loads: {', '.join(slots)}"

@@ -1,0 +1,206 @@
+"""Choice among programs by machine code: who judges, what is preferred, what is compiled once."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import twill
+from tests.compiled import kernels
+from tests.support.commands import in_process
+from twill.base.errors import InputError, MissingLibraryError, TwillError
+from twill.base.files import cache_folder
+from twill.compiled import Finding, Limits, kept
+from twill.compiled.cubin import Cubin
+from twill.frontends import load_loop
+from twill.search.scheduler import schedule as static_schedule
+from twill.studies import choice
+from twill.studies.choice import COMPILED, SIMULATED, compiled_best, judge_of
+from twill.studies.judged import Evidence, Judged, evidence, judged_file, kind_of
+
+GEMM = "gemm_two_tiles_hopper"
+FOLDER = Path(__file__).parents[1] / "data" / "machine_code"
+Judge = Callable[..., Judged]
+
+
+@pytest.fixture(scope="module")
+def given() -> twill.Schedule:
+    static = static_schedule(load_loop(GEMM), twill.Machine.named("hopper_h100"))
+    return twill.polish(static, effort="quick").schedule
+
+
+@pytest.fixture(scope="module")
+def judged() -> Judged:
+    """A kernel of 512 cycles, compiled before and executed here."""
+    text = (FOLDER / "gemm_grouped.sass").read_text()
+    cubin = Cubin("kernel", 90, 8, 131340, 0, "", text)
+    return judged_file(FOLDER / "gemm_grouped.py", compiler=lambda _file, _architecture: cubin)
+
+
+def of(judged: Judged, cycles: float, *faults: str) -> Judged:
+    """Return a kernel of other cycles, with findings."""
+    assert judged.prediction is not None
+    prediction = replace(judged.prediction, highest_cycles=cycles, lowest_cycles=cycles)
+    findings = tuple(Finding(name, "", "") for name in faults)
+    return replace(judged, made=replace(judged.made, findings=findings), prediction=prediction)
+
+
+def named(schedule: twill.Schedule, name: str) -> twill.Schedule:
+    return schedule.model_copy(update={"name": name})
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, told: dict[str, Judged | TwillError]) -> list[str]:
+    """Let kernels be the names of their schedules, and answers be told; return what is asked."""
+    asked: list[str] = []
+
+    def judge(kernel: str, _limits: Limits) -> Judged:
+        asked.append(kernel)
+        answer = told[kernel]
+        if isinstance(answer, TwillError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(choice, "emitted", lambda schedule: schedule.name.rstrip("'"))
+    monkeypatch.setattr(choice, "judged_text", judge)
+    return asked
+
+
+def test_the_least_cycles_of_kernels_compiled_as_written_are_chosen(
+    given: twill.Schedule, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Judged | TwillError] = {
+        "slow": of(judged, 900),
+        "serialized": of(judged, 500, "serialized"),
+        "best": of(judged, 700),
+        "none": InputError("not compiled"),
+    }
+    asked = answers(monkeypatch, told)
+    best, trials = compiled_best([named(given, name) for name in ("slow", *told, "best'")])
+    assert [trial.schedule.name for trial in trials] == ["best", "slow", "serialized", "none"]
+    assert asked == ["slow", "serialized", "best", "none"]  # each kernel once
+    assert best.promise is not None
+    assert best.promise.machine_code is not None
+    assert best.promise.machine_code.interval_cycles == 700
+    assert [trial.faults for trial in trials] == [(), (), ("serialized",), ("not compiled",)]
+    assert trials[-1].data() == {
+        "promised_cycles": trials[-1].promised,
+        "cycles": None,
+        "faults": ["not compiled"],
+    }
+
+
+def test_without_a_prediction_the_simulated_sm_decides(
+    given: twill.Schedule, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = replace(judged, prediction=None, unpredicted="unknown instruction", evidence=None)
+    answers(monkeypatch, {"slow": unknown, "fast": unknown})
+    promise = given.promise
+    assert promise is not None
+    conditions = [
+        one.model_copy(update={"interval_cycles": 2 * one.interval_cycles})
+        for one in promise.conditions
+    ]
+    longer = promise.model_copy(
+        update={
+            "conditions": tuple(conditions),
+            "interval_cycles": 2 * promise.interval_cycles,
+        }
+    )
+    slow = named(given, "slow").model_copy(update={"promise": longer})
+    best, trials = compiled_best([slow, named(given, "fast")])
+    assert best.name == "fast"
+    assert best.promise == promise  # nothing is said of machine code
+    assert [trial.promised for trial in trials] == [
+        promise.interval_cycles,
+        longer.interval_cycles,
+    ]
+
+
+def test_the_judge_is_the_compiler_where_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_kernel, without = load_loop(GEMM), load_loop("paper_example")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.delenv(choice.JUDGE_VARIABLE)
+    assert judge_of(with_kernel) == SIMULATED
+    with pytest.raises(MissingLibraryError, match="Triton"):
+        judge_of(with_kernel, COMPILED)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
+    assert judge_of(with_kernel) == COMPILED
+    assert judge_of(without) == SIMULATED
+    assert judge_of(with_kernel, SIMULATED) == SIMULATED
+    with pytest.raises(InputError, match="no kernel to compile"):
+        judge_of(without, COMPILED)
+    monkeypatch.setenv(choice.JUDGE_VARIABLE, SIMULATED)
+    assert judge_of(with_kernel) == SIMULATED
+    monkeypatch.setenv(choice.JUDGE_VARIABLE, COMPILED)
+    assert judge_of(without) == SIMULATED
+    with pytest.raises(InputError, match="simulated or compiled"):
+        judge_of(with_kernel, "gpu")
+
+
+def test_errors_of_predictions_are_those_of_the_kind(judged: Judged) -> None:
+    assert kind_of(judged.made) == "products alone"
+    assert judged.evidence == evidence()["products alone"]
+    assert str(Evidence("x", 2, 0.031, 0.25, "one GPU")) == (
+        "predictions of this kind of kernel (x) are off by 3% in the median, 25% at most: "
+        "2 kernels on one GPU"
+    )
+    spilled = of(judged, 512, "spills")
+    assert kind_of(spilled.made) == "spills or serialized products"
+
+
+def test_a_kernel_is_compiled_again_only_if_it_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    cubin = Cubin("kernel", 90, 4, 0, 0, "", "listing", (1, 2))
+
+    def compile_file(file: Path, _architecture: int) -> Cubin:
+        asked.append(file.read_text())
+        return cubin
+
+    monkeypatch.setattr(kept, "compile_file", compile_file)
+    monkeypatch.setattr(kept, "version", lambda _name: "3.9.0")
+    first, again, other = (tmp_path / name for name in ("a.py", "b.py", "c.py"))
+    for file, text in ((first, "one"), (again, "one"), (other, "two")):
+        file.write_text(text)
+        assert kept.compiled(file, 90) == cubin
+    assert asked == ["one", "two"]
+    assert kept.compiled(first, 100) == cubin
+    monkeypatch.setattr(kept, "version", lambda _name: "4.0.0")
+    assert kept.compiled(first, 90) == cubin
+    assert asked == ["one", "two", "one", "one"]
+    for file in cache_folder().glob("*.cubin"):
+        file.write_bytes(file.read_bytes()[:-9])
+    assert kept.compiled(first, 90) == cubin
+    assert asked == ["one", "two", "one", "one", "one"], "a damaged file is none"
+
+
+@pytest.mark.triton
+def test_a_chosen_program_keeps_its_promise(given: twill.Schedule, tmp_path: Path) -> None:
+    found = twill.polish(given, effort="quick", judge="compiled").schedule
+    assert found.promise is not None
+    code = found.promise.machine_code
+    assert code is not None
+    assert 1023 <= code.interval_cycles <= 1100  # 1022.7 measured on an H200
+    file = tmp_path / "s.json"
+    found.save(file)
+    verify = ("twill", "verify", str(file), "--run")
+    assert "machine code of triton" in in_process(*verify).stdout
+    better = code.model_copy(update={"interval_cycles": 900.0, "lowest_cycles": 900.0})
+    promise = found.promise.model_copy(update={"machine_code": better})
+    found.model_copy(update={"promise": promise}).save(file)
+    assert in_process(*verify).returncode == 1
+
+
+@pytest.mark.triton
+def test_a_kernel_that_is_not_executed_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(kernels.HOPPER)
+    found = judged_file(file)
+    assert (found.prediction, found.evidence, found.cycles) == (None, None, None)
+    assert "make_arguments" in found.unpredicted
+    assert found.data()["promised_cycles"] is None

@@ -1,0 +1,194 @@
+"""Choice among programs of a loop by the machine code of their kernels."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from twill.artifacts.loop import Loop
+from twill.artifacts.proof import MachineCode
+from twill.artifacts.schedule import Schedule
+from twill.base.console import Report, paragraph, silent
+from twill.base.errors import InputError, MissingLibraryError, TwillError, short
+from twill.base.executors import local
+from twill.base.files import write_whole
+from twill.base.formats import cycles, plural
+from twill.base.names import MOST_LABEL, elided
+from twill.base.tables import Column, Table
+from twill.compiled import Limits, kept
+from twill.compiled.cubin import Cubin
+from twill.emit import emitted
+from twill.studies.judged import Judged, judged_file
+
+SIMULATED, COMPILED = "simulated", "compiled"
+JUDGE_VARIABLE = "TWILL_JUDGE"
+DIFFERENT = {"quick": 3, "normal": 11, "thorough": 23}
+"""Programs besides the best one that are compiled, by effort."""
+
+
+def judge_of(loop: Loop, asked: str | None = None) -> str:
+    """Return who chooses among programs of a loop: the simulated SM, or the compiler.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop, perhaps with the kernel that it was read from.
+    asked : str, optional
+        ``simulated`` or ``compiled``. Without it what ``TWILL_JUDGE`` names, or else ``compiled``
+        where Triton is installed and the loop has a kernel.
+
+    Raises
+    ------
+    InputError
+        If there is no such judge, or the loop has no kernel to compile.
+    MissingLibraryError
+        If the compiler is asked for and Triton is not installed.
+    """
+    named = asked or os.environ.get(JUDGE_VARIABLE)
+    installed = importlib.util.find_spec("triton") is not None
+    if named is None:
+        return COMPILED if installed and loop.source is not None else SIMULATED
+    if named not in (SIMULATED, COMPILED):
+        raise InputError(f"{SIMULATED} or {COMPILED} (got {short(named)})", path="judge")
+    if asked == COMPILED and loop.source is None:
+        raise InputError(f"{loop.name} has no kernel to compile; dump one", path="judge")
+    if named == COMPILED and not installed:
+        raise MissingLibraryError.of_extra("Triton", "triton")
+    return named if loop.source is not None else SIMULATED
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A program with what the compiler makes of it.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The program, with its promise on the simulated SM.
+    judged : Judged or None
+        Its kernel; None if there is none.
+    refused : str
+        Why there is none; empty if there is one.
+    """
+
+    schedule: Schedule
+    judged: Judged | None
+    refused: str = ""
+
+    @property
+    def promised(self) -> float:
+        """Cycles of an iteration on the simulated SM."""
+        promise = self.schedule.promise
+        return math.inf if promise is None else promise.interval_cycles
+
+    @property
+    def worth(self) -> tuple[bool, float, float]:
+        """The key of programs in the order in which they are preferred."""
+        code = None if self.judged is None else self.judged.cycles
+        as_written = self.judged is not None and self.judged.as_written
+        return not as_written, math.inf if code is None else code, self.promised
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Names of what the compiler did not make as written, or why there is no kernel."""
+        if self.judged is None:
+            return (self.refused,)
+        return tuple(dict.fromkeys(finding.check for finding in self.judged.made.findings))
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        code = None if self.judged is None else self.judged.cycles
+        return {"promised_cycles": self.promised, "cycles": code, "faults": list(self.faults)}
+
+
+def compiled_best(
+    schedules: Sequence[Schedule], jobs: int = 1, report: Report = silent
+) -> tuple[Schedule, list[Trial]]:
+    """Emit and compile programs, and choose the one whose machine code takes the fewest cycles.
+
+    Programs that are compiled as written come first. Kernels compiled before are not compiled
+    again.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+        Programs of a loop with their promises; of those with one kernel the first counts.
+    jobs : int
+        Processes that compile at a time.
+    report : callable, optional
+        Receives a message for each program.
+
+    Returns
+    -------
+    schedule : Schedule
+        The chosen program; its promise has the cycles of its machine code, if known.
+    trials : list of Trial
+        All programs, the chosen one first.
+    """
+    trials, kernels = list[Trial](), dict[str, Schedule]()
+    for schedule in schedules:
+        try:
+            kernels.setdefault(emitted(schedule), schedule)
+        except TwillError as error:
+            trials.append(Trial(schedule, None, str(error)))
+    with local(jobs) as pool:
+        called = map if pool is None else pool.map
+        for count, trial in enumerate(called(_tried, kernels.values(), kernels), 1):
+            trials.append(trial)
+            report(f"compiled {count} of {plural(len(kernels), 'kernel')}")
+    trials.sort(key=lambda trial: trial.worth)
+    best, judged = trials[0].schedule, trials[0].judged
+    if judged is None or judged.prediction is None or best.promise is None:
+        return best, trials
+    code = MachineCode(
+        interval_cycles=judged.prediction.highest_cycles,
+        lowest_cycles=judged.prediction.lowest_cycles,
+        compiler=f"triton {version('triton')}",
+    )
+    promise = best.promise.model_copy(update={"machine_code": code})
+    return best.model_copy(update={"promise": promise}), trials
+
+
+def _tried(schedule: Schedule, kernel: str) -> Trial:
+    try:
+        return Trial(schedule, judged_text(kernel, Limits.of(schedule.machine)))
+    except TwillError as error:
+        return Trial(schedule, None, str(error))
+
+
+def judged_text(
+    kernel: str, limits: Limits, compiler: Callable[[Path, int], Cubin] = kept.compiled
+) -> Judged:
+    """Judge the text of an emitted kernel; a kernel that was compiled before is read from disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.py"
+        write_whole(file, kernel)
+        return judged_file(file, limits, compiler=compiler)
+
+
+def print_trials(trials: Sequence[Trial]) -> None:
+    """Print the programs that were compiled, the chosen one first; nothing if none were."""
+    if not trials:
+        return
+    rows = [
+        [
+            trial.promised,
+            None if trial.judged is None or trial.judged.cycles is None else trial.judged.cycles,
+            "; ".join(elided(fault, MOST_LABEL) for fault in trial.faults) or "as written",
+        ]
+        for trial in trials
+    ]
+    columns = [
+        Column("simulated", form=cycles),
+        Column("machine code", form="{:,.0f}".format),
+        Column("compiled"),
+    ]
+    paragraph(f"chosen among {plural(len(trials), 'program')} by machine code, the first:")
+    Table(columns, rows).print()
