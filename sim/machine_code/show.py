@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twill.base.console import say
+from twill.base.console import paragraph, say
 from twill.base.names import elided
 from twill.base.tables import Column, Table
 from twill.sim.machine_code.prediction import Prediction
@@ -14,15 +14,17 @@ IDLE = 0.98  # part of the interval from which a partition only waits for the ot
 def print_prediction(found: Prediction) -> None:
     """Print the cycles of a kernel's machine code, and the longest waits of its partitions."""
     interval, least, most = found.interval_cycles, found.lowest_cycles, found.highest_cycles
-    told = "no interval that repeats" if interval is None else f"{interval:,.0f} cycles a round"
+    told = (
+        "no interval that repeats" if interval is None else f"{interval:,.0f} cycles an iteration"
+    )
     phases = len(found.phases)
-    say(f"machine code: {told}, {least:,.0f} to {most:,.0f} over {phases} starting phases")
-    say(
+    paragraph(f"machine code: {told}, {least:,.0f} to {most:,.0f} over {phases} starting phases")
+    paragraph(
         f"products take {found.product_cycles:,.0f} of them, and {found.delayed_cycles:,.0f} more "
         "beside other instructions"
     )
-    if saved := [f"{name} {cycles:,.0f}" for name, cycles in found.mechanisms.items()]:
-        say(f"cycles saved without a mechanism, one at a time: {', '.join(saved)}")
+    if saved := [f"{name} {n:,.0f}" for name, n in found.mechanisms.items() if abs(n) >= 1]:
+        paragraph(f"cycles saved without a mechanism, one at a time: {', '.join(saved)}")
     columns = [Column(name) for name in ("partition", "line", "waits for", "of line", "cycles")]
     rows = [
         [w.partition, w.line, elided(w.waits_for, 40), w.answered_at or "", f"{w.cycles:.0f}"]

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from twill.base.console import Report, say, silent
+from twill.base.console import Report, paragraph, say, silent
 from twill.base.errors import InputError
 from twill.base.files import read_bytes
 from twill.base.formats import cycles, plural
@@ -174,7 +174,7 @@ def print_judged(found: Judged, promised: float | None = None, bound: float | No
         return
     print_prediction(found.prediction)
     if found.evidence is not None:
-        say(str(found.evidence))
+        paragraph(str(found.evidence))
     if promised is not None:
         least = "" if bound is None else f", and no program takes less than {cycles(bound)}"
         say(f"the schedule promises {cycles(promised)} cycles{least}")
