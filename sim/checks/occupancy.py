@@ -223,8 +223,8 @@ class Occupancy:
             for place in self._groups:
                 found[place] += round(registers.reserve.value)
             kept = 0 if registers.product is None else registers.product.value
-            for product in self._products():
-                found[f"registers of {self._home[product]}"] += kept
+            for group in {self._home[product] for product in self._products()}:
+                found[f"registers of {group}"] += kept
         return dict(found)
 
     def _products(self) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import statistics
 from dataclasses import dataclass, replace
 
@@ -175,17 +176,25 @@ def _between(first: Executed, end: Executed, iterations: int) -> Waits:
     return {key: (n - before.get(key, 0.0)) / iterations for key, n in end.waits.items()}
 
 
+@functools.cache
+def _functions(source: str) -> list[ast.FunctionDef]:
+    return [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+
+
+def partition_of(source: str, line: int) -> str:
+    """Return the function of a kernel file that a line lies in, empty if it lies in none."""
+    return next((f.name for f in _functions(source) if f.lineno <= line <= (f.end_lineno or 0)), "")
+
+
 def _longest(source: str, steps: tuple[Step, ...], waits: Waits) -> tuple[Waiting, ...]:
-    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     found = []
     for (warp, position, reason, cause), cycles in sorted(waits.items(), key=lambda w: -w[1]):
         one = steps[position].instruction
         line = one.line[1]
-        names = [f.name for f in functions if f.lineno <= line <= (f.end_lineno or 0)]
         answer = steps[cause].instruction if cause >= 0 else None
         found.append(
             Waiting(
-                partition=names[0] if names else f"warp {warp}",
+                partition=partition_of(source, line) or f"warp {warp}",
                 warp=warp,
                 address=one.address,
                 instruction=str(one),

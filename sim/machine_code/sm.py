@@ -78,6 +78,9 @@ class Scheduler:
         self.memory_queue: list[float] = []
         self.waits: Waits = {}
         self.instructions = 0
+        # Filled where a recording is wanted: see `twill.sim.machine_code.trace.Recording`.
+        self.issued: list[tuple[int, int, float, float]] | None = None
+        self.waited: list[tuple[int, int, str, int, float, float]] | None = None
         self._last: Group | None = None
         self.execution = Execution(self, launch)
 
@@ -187,6 +190,8 @@ class Scheduler:
     def _wait(self, group: Group, reason: str, cause: int, cycles: float) -> None:
         key = group.first, group.position, reason, cause
         self.waits[key] = self.waits.get(key, 0.0) + cycles
+        if self.waited is not None and reason != STALL:
+            self.waited.append((*key, self.clock.now, cycles))
 
     def _issue(self, group: Group) -> None:
         now = self.clock.now
@@ -195,6 +200,8 @@ class Scheduler:
             self._wait(group, group.reason, group.cause, now - group.ready)
         group.reason, group.cause = OTHER, -1
         self.instructions += 1
+        if self.issued is not None:
+            self.issued.append((group.first, group.position, now, float(max(1, step.stall))))
         self._last = group
         group.ready = now + step.stall
         if step.stall > 1:

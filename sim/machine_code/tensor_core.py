@@ -23,17 +23,20 @@ class TensorCore:
         Cycles of the products begun so far, without delays.
     delayed : float
         Cycles that instructions of warps added to products.
+    products : list of (float, float)
+        Begin and end of each product that is complete.
     """
 
     def __init__(self, clock: Clock, costs: Costs) -> None:
         self.running: Product | None = None
         self.busy = 0.0
         self.delayed = 0.0
+        self.products: list[tuple[float, float]] = []
         self.slots = RegisterSlots(clock, costs, self)
         self._clock, self._tail = clock, costs.product_tail
         self._most = costs.product_queue
         self._queue: deque[tuple[float, Product, Callable[[], None] | None]] = deque()
-        self._end = 0.0
+        self._began = self._end = 0.0
         self._complete: Callable[[], None] | None = None
 
     def room_at(self) -> float:
@@ -69,7 +72,8 @@ class TensorCore:
         self.slots.update()
         self.running, self._complete = product, complete
         # Products that follow one another leave no gap, whatever the cycle they are seen in.
-        self._end = (self._end if now - self._end < 1 else now) + product.interval
+        self._began = self._end if now - self._end < 1 else now
+        self._end = self._began + product.interval
         self.busy += product.interval
         self._clock.at(self._end, self._finish)
 
@@ -79,6 +83,7 @@ class TensorCore:
             self._clock.at(self._end, self._finish)
             return
         self.slots.update()
+        self.products.append((self._began, now))
         self.running = None
         if self._complete is not None:
             self._clock.at(now + self._tail, self._complete)

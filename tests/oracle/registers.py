@@ -108,10 +108,13 @@ def _invariants(system: System, g: int) -> Linear:
 
 
 def _kept(system: System, file: Registers, g: int) -> Linear:
-    """Return what a group keeps: for addresses, and for each product that it has the result of."""
-    each = 0 if file.product is None else file.product.value
-    products = [op for op in system.given.ops if op.in_order and op.registers]
-    return int(file.reserve.value) + sum(each * system.on[op.index][g] for op in products)
+    """Return what a group keeps: for addresses, and once if it has the result of a product."""
+    kept = 0 if file.product is None else file.product.value
+    issues = system.model.new_bool_var("")
+    for op in system.given.ops:
+        if op.in_order and op.registers:
+            system.model.add_implication(system.on[op.index][g], issues)
+    return int(file.reserve.value) + kept * issues
 
 
 def _working_sets(system: System) -> list[Held]:

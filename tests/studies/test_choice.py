@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from twill.base.files import cache_folder
 from twill.compiled import Finding, Limits, kept
 from twill.compiled.cubin import Cubin
 from twill.frontends import load_loop
+from twill.polish import Interrupted, Polished
 from twill.search.scheduler import schedule as static_schedule
 from twill.studies import choice
-from twill.studies.choice import COMPILED, SIMULATED, compiled_best, judge_of
+from twill.studies.choice import COMPILED, SIMULATED, chosen, compiled_best, judge_of
 from twill.studies.judged import Evidence, Judged, evidence, judged_file, kind_of
 
 GEMM = "gemm_two_tiles_hopper"
@@ -91,6 +92,46 @@ def test_the_least_cycles_of_kernels_compiled_as_written_are_chosen(
         "cycles": None,
         "faults": ["not compiled"],
     }
+
+
+def test_registers_that_the_compiler_takes_are_kept_in_a_second_search(
+    given: twill.Schedule, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, {"first": of(judged, 900, "serialized"), "second": of(judged, 1000)})
+    searched: list[str] = []
+
+    def search(begin: Sequence[twill.Schedule]) -> Polished:
+        searched.append(begin[0].machine.name)
+        name = "first" if len(searched) == 1 else "second"
+        return Polished(named(begin[0], name), given, None, "")
+
+    found, trials = chosen(search, (given,))
+    assert searched == ["hopper_h100", "hopper_h100_ptxas"]
+    assert found.schedule.machine.name == "hopper_h100_ptxas"
+    assert [trial.schedule.name for trial in trials] == ["second", "first"]
+    searched.clear()
+    answers(monkeypatch, {"first": of(judged, 900, "serialized"), "second": of(judged, 950, "x")})
+    assert chosen(search, (given,))[0].schedule.name == "first"
+    searched.clear()
+    answers(monkeypatch, {"first": of(judged, 900)})
+    assert chosen(search, (given,))[0].schedule.name == "first"
+    assert searched == ["hopper_h100"]
+
+
+def test_ctrl_c_in_the_second_search_keeps_the_first_answer(
+    given: twill.Schedule, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, {"first": of(judged, 900, "serialized")})
+    found = [Polished(named(given, "first"), given, None, "")]
+
+    def search(_begin: Sequence[twill.Schedule]) -> Polished:
+        if not found:
+            raise KeyboardInterrupt
+        return found.pop()
+
+    with pytest.raises(Interrupted) as stopped:
+        chosen(search, (given,))
+    assert stopped.value.polished.schedule.name == "first"
 
 
 def test_without_a_prediction_the_simulated_sm_decides(

@@ -260,8 +260,8 @@ class Registers(Part):
     reserve : Quantity
         Registers per thread kept for addresses, descriptors and loop counters.
     product : Count, optional
-        Registers per thread kept in addition to those for each product with its result in registers
-        that a group issues.
+        Registers per thread that a group keeps in addition, once, if it issues products that leave
+        their results in its registers.
     """
 
     file: Count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
@@ -172,12 +172,12 @@ def polished(
     """Return the best program, those it was chosen among, and the interruption if there was one."""
     from twill.polish import Interrupted
     from twill.polish import polish as search
-    from twill.studies.choice import compiled_best
+    from twill.studies.choice import chosen
 
-    try:
-        found = search(
-            given[0],
-            others=given[1:],
+    def searched(begin: Sequence[Schedule]) -> Polished:
+        return search(
+            begin[0],
+            others=begin[1:],
             simulations=how.simulations,
             seed=how.seed,
             conditions=how.conditions,
@@ -187,12 +187,10 @@ def polished(
             keep=kept if kept.file is not None else None,
             different=how.different,
         )
+
+    try:
+        if not how.different:
+            return searched(given), [], None
+        return *chosen(searched, given, how.jobs, report), None
     except Interrupted as interrupted:
         return interrupted.polished, [], interrupted
-    if not how.different:
-        return found, [], None
-    try:
-        best, trials = compiled_best((found.schedule, *found.different), how.jobs, report)
-    except KeyboardInterrupt:
-        return found, [], KeyboardInterrupt("this is the best program on the simulated SM")
-    return replace(found, schedule=best), trials, None

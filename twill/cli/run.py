@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +14,7 @@ from typer import Argument, Option
 
 from twill.base.console import progress, say
 from twill.base.errors import InputError, RefusedError
-from twill.base.files import STANDARD_OUTPUT, check_target, write_whole
+from twill.base.files import STANDARD_OUTPUT, check_target, read_bytes, write_whole
 from twill.cli.command import command, tell
 from twill.cli.options import Json, RunOptions, sizes
 
@@ -225,12 +227,22 @@ class Verdict:
             raise typer.Exit(1)
 
 
-def _run_machine_code(file: str, *, as_json: bool) -> None:
+def _run_machine_code(file: str, trace: str | None, *, as_json: bool) -> None:
     """Compile a kernel file and print the cycles that its machine code takes."""
-    from twill.studies.judged import judged_file, print_judged
+    from twill.compiled import compile_file
+    from twill.sim.machine_code.trace import traced
+    from twill.studies.judged import architecture_of, judged_file, kernel_of, print_judged
 
+    check_target(trace)
+    compiler = functools.cache(compile_file)
     with progress(f"compiling {file}") as report:
-        found = judged_file(file, mechanisms=True, report=report)
+        found = judged_file(file, compiler=compiler, mechanisms=True, report=report)
+    if trace is not None:
+        text = read_bytes(file).decode(errors="replace")
+        code = compiler(Path(file), architecture_of(text))
+        write_whole(trace, traced(kernel_of(code, text)))
+    if trace == STANDARD_OUTPUT:
+        return
     tell("compiled", found.data, partial(print_judged, found), as_json=as_json)
 
 
@@ -263,7 +275,7 @@ def run(
     executed. The file is a program: it is executed to be compiled.
     """
     if schedule_file.endswith(".py"):
-        _run_machine_code(schedule_file, as_json=verdict.as_json)
+        _run_machine_code(schedule_file, pictures.trace, as_json=verdict.as_json)
         return
     from twill.frontends.schedules import load_schedule
     from twill.sim.advised import with_advice

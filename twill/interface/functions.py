@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,7 @@ from twill.search.request import (
 from twill.search.scheduler import solve
 from twill.sim import execute
 from twill.sim.engine import Conditions
-from twill.studies.choice import COMPILED, DIFFERENT, compiled_best, judge_of
+from twill.studies.choice import COMPILED, DIFFERENT, chosen, judge_of
 from twill.verification import Verdict
 from twill.verification import verify as judged
 
@@ -161,20 +160,21 @@ def polish(
         raise InputError(f"one of {', '.join(EFFORTS)} (got {short(effort)})", path="effort")
     given = load_schedule(schedule)
     different = DIFFERENT[effort] if judge_of(given.loop, judge) == COMPILED else 0
-    found = polished(
-        given,
-        others=others,
-        simulations=simulations or programs_of(effort, given.loop),
-        seed=seed,
-        conditions=conditions,
-        jobs=jobs,
-        report=report,
-        different=different,
-    )
-    if not different:
-        return found
-    best, _ = compiled_best((found.schedule, *found.different), jobs, report)
-    return dataclasses.replace(found, schedule=best)
+
+    def search(begin: Sequence[Schedule]) -> Polished:
+        return polished(
+            begin[0],
+            others=begin[1:],
+            simulations=simulations or programs_of(effort, given.loop),
+            seed=seed,
+            conditions=conditions,
+            jobs=jobs,
+            report=report,
+            different=different,
+        )
+
+    begin = (given, *others)
+    return chosen(search, begin, jobs, report)[0] if different else search(begin)
 
 
 def subtile(

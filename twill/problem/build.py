@@ -203,11 +203,11 @@ def _pinned(loop: Loop, machine: Machine) -> tuple[PinnedRegisters, ...]:
 def _kept_for_products(
     operations: Iterable[ProblemOperation], machine: Machine, rules: Rules
 ) -> Iterator[PinnedRegisters]:
-    """Yield what groups keep for each product that leaves its result in their registers."""
+    """Yield what a group keeps, once, if it issues products that leave results in its registers."""
     kept = machine.registers.product if machine.registers is not None else None
-    if kept is not None and rules == "issue":
-        for operation in filter(model.accumulates, operations):
-            yield PinnedRegisters(registers=kept.value, used_by=(operation.index,))
+    products = tuple(operation.index for operation in filter(model.accumulates, operations))
+    if kept is not None and products and rules == "issue":
+        yield PinnedRegisters(registers=kept.value, used_by=products)
 
 
 def _register_file(machine: Machine) -> RegisterFile | None:

@@ -177,7 +177,7 @@ def _print_warps(machine: Machine) -> None:
     if registers is None:
         say("registers are not limited")
         return
-    product = f", {registers.product.value} more for each product" if registers.product else ""
+    product = f", {registers.product.value} more for products" if registers.product else ""
     launch = f"; a launch gives multiples of {registers.launch.value}" if registers.launch else ""
     say(
         f"registers: {registers.file.value} of 32 bit; {registers.least.value} to "

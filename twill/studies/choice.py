@@ -7,16 +7,17 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.proof import MachineCode
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, paragraph, silent
-from twill.base.errors import InputError, MissingLibraryError, TwillError, short
+from twill.base.errors import InputError, MissingLibraryError, RefusedError, TwillError, short
 from twill.base.executors import local
 from twill.base.files import write_whole
 from twill.base.formats import cycles, plural
@@ -25,10 +26,12 @@ from twill.base.tables import Column, Table
 from twill.compiled import Limits, kept
 from twill.compiled.cubin import Cubin
 from twill.emit import emitted
+from twill.polish import Interrupted, Polished
 from twill.studies.judged import Judged, judged_file
 
 SIMULATED, COMPILED = "simulated", "compiled"
 JUDGE_VARIABLE = "TWILL_JUDGE"
+STRICT = "_ptxas"  # behind the name of a machine whose groups keep registers for the compiler
 DIFFERENT = {"quick": 3, "normal": 11, "thorough": 23}
 """Programs besides the best one that are compiled, by effort."""
 
@@ -106,6 +109,59 @@ class Trial:
         """Return it as plain data."""
         code = None if self.judged is None else self.judged.cycles
         return {"promised_cycles": self.promised, "cycles": code, "faults": list(self.faults)}
+
+
+def chosen(
+    search: Callable[[Sequence[Schedule]], Polished],
+    given: Sequence[Schedule],
+    jobs: int = 1,
+    report: Report = silent,
+) -> tuple[Polished, list[Trial]]:
+    """Search for programs, and choose among the best by machine code.
+
+    If none is compiled as written, a second search keeps the registers that the compiler takes.
+    Its machine is the packaged one of the same name with ``_ptxas`` behind, if there is one.
+
+    Parameters
+    ----------
+    search : callable
+        Returns the best program, and different ones, from the schedules where it begins.
+    given : sequence of Schedule
+        Where the search begins.
+    jobs, report
+        As `compiled_best` has them.
+
+    Returns
+    -------
+    polished : Polished
+        The chosen program as the answer of its search.
+    trials : list of Trial
+        All programs that were compiled, the chosen one first.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C after the first search, with its best program.
+    """
+    found = search(given)
+    trials: list[Trial] = []
+    try:
+        best, trials = compiled_best((found.schedule, *found.different), jobs, report)
+        found = replace(found, schedule=best)
+        strict = f"{best.machine.name}{STRICT}"
+        if not trials[0].faults or strict not in packaged_machines():
+            return found, trials
+        report(f"none of {plural(len(trials), 'program')} is compiled as written; trying {strict}")
+        machine = Machine.named(strict)
+        again = search([one.model_copy(update={"machine": machine}) for one in given])
+        best, further = compiled_best((again.schedule, *again.different), jobs, report)
+    except RefusedError:
+        return found, trials
+    except KeyboardInterrupt:
+        raise Interrupted(found) from None
+    if further[0].worth < trials[0].worth:
+        found = replace(again, schedule=best)
+    return found, sorted([*trials, *further], key=lambda trial: trial.worth)
 
 
 def compiled_best(

@@ -99,6 +99,11 @@ def architecture_of(text: str) -> int:
     return 100 if BLACKWELL in text else 90
 
 
+def kernel_of(code: Cubin, text: str) -> Kernel:
+    """Return a compiled kernel file as the simulator of machine code takes it."""
+    return Kernel(code.listing, code.targets, text, code.warps, code.shared, code.architecture)
+
+
 def judged_file(
     path: str | os.PathLike[str],
     limits: Limits | None = None,
@@ -130,17 +135,16 @@ def judged_file(
         If there is no such file, it does not compile, or its partitions cannot be read.
     """
     text = read_bytes(path).decode(errors="replace")
-    architecture = architecture_of(text)
-    code = compiler(Path(path), architecture)
+    code = compiler(Path(path), architecture_of(text))
     made = judge(code, text, str(path), limits)
     report("executing the machine code")
-    kernel = Kernel(code.listing, code.targets, text, code.warps, code.shared, architecture)
+    kernel = kernel_of(code, text)
     prediction, unpredicted = None, ""
     try:
         prediction = predicted(kernel, mechanisms=mechanisms)
     except InputError as error:
         unpredicted = str(error)
-    found = None if prediction is None or architecture != 90 else evidence().get(kind_of(made))
+    found = None if prediction is None or code.architecture != 90 else evidence().get(kind_of(made))
     return Judged(made, prediction, unpredicted, found)
 
 

@@ -388,8 +388,8 @@ def _pinned(loop: Loop, machine: Machine, works: dict[str, Work], rules: Rules) 
             found.append(Pinned(invariant.tile.registers_each(threads), users))
     kept = machine.registers and machine.registers.product
     if kept and rules == "issue":
-        products = (w.index for w in works.values() if w.registers and w.in_order_unit)
-        found += [Pinned(kept.value, (index,)) for index in products]
+        products = tuple(w.index for w in works.values() if w.registers and w.in_order_unit)
+        found += [Pinned(kept.value, products)] if products else []
     return found
 
 

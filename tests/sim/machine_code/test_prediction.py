@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from twill.base.errors import InputError
 from twill.sim.machine_code import Kernel, Prediction, predicted
-from twill.sim.machine_code.costs import SOURCES, sources
+from twill.sim.machine_code.costs import MECHANISMS, SOURCES, Costs, sources
 from twill.sim.machine_code.launch import given_arguments
 from twill.sim.machine_code.listing import Control, Instruction, control_of, read_listing
 from twill.sim.machine_code.memory import wavefronts
 from twill.sim.machine_code.registers import Warp
 from twill.sim.machine_code.steps import Step
+from twill.sim.machine_code.trace import SHOWN, traced
 
 DATA = Path(__file__).parents[2] / "data" / "machine_code"
 PLAIN = Control(1, yields=False, written=7, read=7, waits=(), reuse=0)
@@ -109,3 +112,25 @@ def test_every_cost_has_a_unit_and_the_source_of_a_single_measurement() -> None:
         assert unit, name
         assert source.partition(":")[0] in SOURCES, name
         assert not any(word in source for word in ("gemm", "attention", "fa_", "kernel")), name
+
+
+def test_mechanisms_are_switched_off_one_at_a_time() -> None:
+    found = predicted(kernel(), mechanisms=True).mechanisms
+    assert set(found) == set(MECHANISMS)
+    assert all(abs(saved) < 1 for saved in found.values()), "products are never idle here"
+    slow = replace(Costs(), product_start=500.0)
+    saved = predicted(kernel(), slow, mechanisms=True).mechanisms
+    most = max(saved, key=lambda name: saved[name])
+    assert most == "start and tail of products"
+    assert saved[most] > 100
+
+
+def test_a_trace_shows_products_and_waits_of_the_last_iterations() -> None:
+    events = json.loads(traced(kernel()))["traceEvents"]
+    names = {e["args"]["name"] for e in events if e["ph"] == "M"}
+    assert {"tensor core", "compute0 (warp 0): waits", "load (warp 6): instructions"} <= names
+    products = [e for e in events if e["name"] == "product"]
+    assert len(products) == pytest.approx(8 * SHOWN, abs=8)  # two of 64 rows, four deep
+    ends = [e["ts"] + e["dur"] for e in products]
+    assert all(e["ts"] >= end - 1e-9 for e, end in zip(products[1:], ends, strict=False))
+    assert any("PHASECHK" in e["name"] and "answered_at" in e["args"] for e in events)
