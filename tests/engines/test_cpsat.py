@@ -123,7 +123,7 @@ def test_a_range_is_answered_as_its_intervals_are_one_by_one(make: Maker, rules:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_decides_where_it_is_tight(family: str) -> None:
     make, _, _, interval = CASES[family]
-    problem, groups = make()
+    problem, groups = make("issue")
     others = [name for name in FAMILIES if name != family]
     low = max(1, interval - 1)
     assert prove(problem, low, interval, 1, groups).status == "unsat"
