@@ -177,7 +177,7 @@ def test_a_question_that_takes_too_long_has_no_answer(
     attention: twill.Loop, hopper: twill.Machine, factory: EngineFactory
 ) -> None:
     problem = build_problem(attention, hopper)
-    engine, answer = factory(Question(problem, 2048, 6 * 2048, available_groups(problem))), None
+    engine, answer = factory(Question(problem, 2048, 2 * 2048, available_groups(problem))), None
     with Deadline(0.01) as deadline:
         answer = engine.solve()
     assert answer is None

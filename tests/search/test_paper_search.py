@@ -106,7 +106,7 @@ def test_the_running_example(
 @pytest.mark.parametrize("factory", ENGINES)
 def test_bisection_stops_where_the_listing_does(factory: EngineFactory) -> None:
     above = 0
-    for seed in (0, 1, 3, 9, 17, 26, 28):
+    for seed in (0, 3, 9, 17, 26):
         problem = build_problem(*random_loop(seed), rules="paper")
         found = paper_search(problem, factory)
         interval, length = algorithm_1(factory, problem)
@@ -138,7 +138,7 @@ def test_the_stage_rule_never_gains(rules: Rules) -> None:
 def test_cbc_and_the_engine_agree_on_the_shortest_modulo_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for seed in (0, 1, 3, 4, 9, 17, 26, 28):
+    for seed in (0, 3, 9, 17, 26):
         problem = build_problem(*random_loop(seed), rules="paper")
         least = bounds(problem).interval
         for interval in (least, least + 1):

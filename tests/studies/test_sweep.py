@@ -489,8 +489,8 @@ def lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
-def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
-    """Run a sweep on two processes until some points are finished."""
+def interrupted(made: Sweep, folder: Path, jobs: int) -> subprocess.Popen[str]:
+    """Run a sweep on so many processes until some points are finished."""
     spec = folder.with_suffix(".json")
     made.save(spec)
     code = (
@@ -501,7 +501,7 @@ def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
         "from twill.base.executors import local\n"
         "@command\n"
         "def main():\n"
-        "    with local(2) as executor:\n"
+        f"    with local({jobs}) as executor:\n"
         "        run_sweep(Sweep.load(sys.argv[1]), Path(sys.argv[2]), executor)\n"
         "if __name__ == '__main__': main()\n"
     )
@@ -529,7 +529,7 @@ MANY = {"tma-latency": "50:250:20", "depth": "1:3"}
 def test_kill_9_in_the_middle_then_again(schedule: str, tmp_path: Path) -> None:
     made = sweep(schedule, axes=MANY, iterations=128)
     folder = tmp_path / "killed"
-    process = interrupted(made, folder)
+    process = interrupted(made, folder, 2)
     workers = children(process.pid)
     assert len(workers) >= 2
     process.kill()
@@ -586,7 +586,7 @@ def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, *, answered: boo
 @pytest.mark.usefixtures("heard")
 def test_ctrl_c_leaves_a_file_that_can_be_gone_on_with(schedule: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    process = interrupted(sweep(schedule, axes=MANY, iterations=128), folder)
+    process = interrupted(sweep(schedule, axes=MANY, iterations=128), folder, 1)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert (process.returncode, said) == (130, "twill: interrupted\n")
