@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import twill
-from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.loop import Step
+from tests.oracle.test_cases import case
+from tests.support.small import op, small_loop, small_machine
 from twill.base.errors import RefusedError
 from twill.problem import build_problem
 from twill.problem.groups import (
@@ -29,62 +29,19 @@ Example = tuple[twill.Loop, twill.Machine]
 
 def a_load_on_a_wide_group() -> Example:
     """Return a loop whose only schedule of one stage has both narrow groups computing."""
-    third = op("o3", "TC", 4, asynchronous=True, issue=1, latency=5, registers=8)
-    assert third.cost is not None
-    steps = (*third.cost.steps, Step(unit="B", cycles=2, instructions=1))
-    third = third.model_copy(update={"cost": third.cost.model_copy(update={"steps": steps})})
-    loop = small_loop(
-        [
-            op("o0", "A", registers=4, working_set=4, transfer=2),
-            op("o1", "TC", 4, asynchronous=True, issue=1, latency=6, memory="smem"),
-            op("o2", "TC", 2, asynchronous=True, registers=16, transfer=1),
-            third,
-            load("o4", 2, issue=1, latency=8),
-            op("o5", "B", 2, latency=4, registers=4, transfer=2, elementwise=True),
-        ],
-        [
-            edge("o0", "o3", 2, blocking=False),
-            edge("o1", "o3", 1),
-            edge("o3", "o3", 1, in_place=True),
-            edge("o0", "o5", 1),
-            edge("o1", "o5"),
-            edge("o2", "o5", 2),
-        ],
-    )
     machine = small_machine(
         UNITS, registers=48, hop=3, groups=((4, 2), (8, 1)), smem=65536,
         file=8192, least=8, most=48,
     )  # fmt: skip
-    return loop, machine
+    return case("load_on_a_wide_group")[0], machine
 
 
 def two_groups_that_compute_beside_one_that_loads() -> Example:
     """Return a loop that needs two of three groups to compute, and might load on two."""
-    fourth = op("o4", "TC", asynchronous=True, latency=3, memory="smem", elements=1024)
-    assert fourth.cost is not None
-    steps = (*fourth.cost.steps, Step(unit="B", cycles=2, instructions=1))
-    fourth = fourth.model_copy(update={"cost": fourth.cost.model_copy(update={"steps": steps})})
-    loop = small_loop(
-        [
-            op("o0", "A", 2, registers=8, working_set=4, transfer=2),
-            op("o1", "B", latency=2, registers=8, elementwise=True),
-            load("o2", 1, issue=2, latency=6, elements=512),
-            load("o3", 1, issue=2, latency=2),
-            fourth,
-        ],
-        [
-            edge("o3", "o1", 3),
-            edge("o4", "o1", 3),
-            edge("o4", "o3", 1),
-            edge("o1", "o4", 2),
-            edge("o2", "o4", 1),
-            edge("o4", "o4", 1, in_place=True),
-        ],
-    )
     machine = small_machine(
         UNITS, registers=32, groups=((4, 3),), smem=12288, file=12288, least=8, most=32
     )
-    return loop, machine
+    return case("refused_though_valid")[0], machine
 
 
 def load(
