@@ -113,7 +113,7 @@ def test_nothing_where_the_units_say_as_much() -> None:
     assert every_bound(problem).configurations is None
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_the_bound_is_the_least_time_of_configurations(seed: int) -> None:
     operations, capacities = random_reservations(seed)
     found = configuration_bound(reserving(operations, capacities))
@@ -151,7 +151,7 @@ def placed(operations: list[Taken], capacities: Mapping[str, int], interval: int
     return False
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_no_interval_below_the_bound_has_room(seed: int) -> None:
     operations, capacities = random_reservations(seed)
     found = configuration_bound(reserving(operations, capacities))
@@ -263,7 +263,7 @@ def test_a_claim_that_is_too_complicated_is_not_accepted(monkeypatch: pytest.Mon
 # -- what follows from capacities, for the prover --------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_cliques_exclude_each_other(seed: int) -> None:
     problem = reserving(*random_reservations(seed))
     apart, found = exclusions(problem), cliques(problem)

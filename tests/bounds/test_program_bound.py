@@ -453,11 +453,12 @@ def test_an_accumulator_takes_its_memory_all_the_time() -> None:
     assert not {"o0", "o1"} & tensor_memory.figures.keys()
 
 
-def test_the_data_has_the_bounds_of_all_packaged_loops() -> None:
+@pytest.mark.parametrize("part", range(3))
+def test_the_data_has_the_bounds_of_all_packaged_loops(part: int) -> None:
     rows = [(row["loop"], row["cycles"], row["reason"]) for row in read("bounds")]
-    assert rows == [
+    assert rows[part::3] == [
         (name, f"{bound.cycles:.10g}", f"{bound.reason}: {', '.join(bound.of)}")
-        for name in packaged_loops()
+        for name in list(packaged_loops())[part::3]
         for bound in [program_bound(*packaged(name))]
     ]
 

@@ -79,6 +79,7 @@ def problem(operations: list[Operation], edges: Any = (), **more: Any) -> Proble
         (8, [(11, 3)], 6),  # two of its instances fit at once, whatever the area
         (5, [(2, 3), (2, 3)], 4),
         (3, [(2, 2), (3, 2), (1, 1)], 5),
+        (8, [(10, 6), (5, 4), (5, 4)], 15),  # by area 13 would do
     ],
 )
 def test_what_a_unit_needs_is_computed_twice(

@@ -337,8 +337,8 @@ def test_an_infeasible_request_ends_in_status_1(tmp_path: Path) -> None:
         ],
     }
     (tmp_path / "wide.json").write_text(json.dumps(loop))
-    done = process(
-        *PROCESS, "schedule", "wide.json", "-m", "hopper_h100", "--model", "paper", folder=tmp_path
+    done = call(
+        *TWILL, "schedule", "wide.json", "-m", "hopper_h100", "--model", "paper", folder=tmp_path
     )
     assert done.returncode == 1
     assert done.stderr == (
@@ -390,7 +390,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_simulator_is_a_command_too() -> None:
     words = ("run", "paper_example_by_hand", "--iterations", "16", "--json")
-    alias = process(*PROCESS, "sim", *words)
+    alias = call(*TWILL, "sim", *words)
     module = process(sys.executable, "-m", "twill.sim", *words)
     assert alias.returncode == module.returncode == 0
     assert alias.stdout == module.stdout

@@ -84,20 +84,35 @@ def written(name: str, folder: Path) -> Path:
     return file
 
 
+def naive(name: str) -> str:
+    own = ARGUMENTS / f"{name}.mlir"
+    loop = load_loop(str(own) if own.exists() else name)
+    machine = "blackwell_b200" if capability(name) == BLACKWELL else "hopper_h100"
+    return emitted(baselines.multi_warp(loop, twill.Machine.named(machine)))
+
+
 @pytest.mark.parametrize(
-    "name", ["window_sinks.sm90", "splitk_bmm.sm90", "attention_forward_blackwell"]
+    "name",
+    [
+        "window_sinks.sm90",
+        pytest.param("splitk_bmm.sm90", marks=[pytest.mark.slow, pytest.mark.sample]),
+        "attention_forward_blackwell",
+    ],
 )
 def test_a_naive_loop_computes_what_its_kernel_does(name: str, tmp_path: Path) -> None:
     """A maximum that begins as a number for all rows; blocks with an axis that tiles leave out.
 
     Tiles that are rescaled in tensor memory, where a naive loop has no addresses.
     """
-    own = ARGUMENTS / f"{name}.mlir"
-    loop = load_loop(str(own) if own.exists() else name)
-    machine = "blackwell_b200" if capability(name) == BLACKWELL else "hopper_h100"
     file = tmp_path / "kernel.py"
-    file.write_text(emitted(baselines.multi_warp(loop, twill.Machine.named(machine))))
+    file.write_text(naive(name))
     computes_what_it_should(emulate(file, iterations=(1, 3), victims=False))
+
+
+def test_blocks_keep_an_axis_that_tiles_leave_out() -> None:
+    text = naive("splitk_bmm.sm90")
+    assert text.count("batch = gl.program_id(2)") == 2  # of who loads and who computes
+    assert text.count("batch = program[2]") == 1  # of the reference
 
 
 def test_products_in_flight_are_begun_once(tmp_path: Path) -> None:
@@ -337,7 +352,8 @@ def test_a_kernel_that_stores_nothing_after_its_loop_has_no_stores_to_split(
     """Without room for its buffers side by side it is looked for a smaller part soon."""
     monkeypatch.setattr(Allocations, "available", 0)
     monkeypatch.setattr("twill.emit.epilogue.buffers._check_room", lambda *_: None)
-    assert "allocate_shared_memory" in emitted(solved("linear_attention_hopper"))
+    loop, machine = load_loop("linear_attention_hopper"), twill.Machine.named("hopper_h100")
+    assert "allocate_shared_memory" in emitted(baselines.multi_warp(loop, machine))
 
 
 def test_a_number_of_the_loop_passes_through_shared_memory_as_a_tile_of_one() -> None:

@@ -1,4 +1,4 @@
-"""The second engine and the prover: against enumeration, the verifier and the first engine."""
+"""The second engine and the prover: against the verifier and the first engine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import twill
+from tests.oracle.loops import random_loop as various_loop
 from tests.support.families import CASES, two_groups
 from tests.support.judged import violations
 from tests.support.placements import random_problem
 from tests.support.proving import prove
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
-from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds
 from twill.engines import (
@@ -46,105 +46,6 @@ SOON = Conditions(effort=1e-6)
 Maker = Callable[[int], tuple[twill.Loop, twill.Machine]]
 
 
-def enumerated_length(problem: Problem, interval: int, most: int) -> int | None:
-    """Return the least length of all assignments that the verifier accepts, None above `most`."""
-    groups = available_groups(problem)
-    best: int | None = None
-    for start in itertools.product(*(range(most - o.cycles + 1) for o in problem.operations)):
-        length = max(s + o.cycles for s, o in zip(start, problem.operations, strict=True))
-        if min(start) or (best is not None and length >= best):
-            continue
-        if any(
-            start[e.consumer] + e.distance * interval - start[e.producer] < problem.least_delay(i)
-            for i, e in enumerate(problem.edges)
-        ):
-            continue
-        for rest in itertools.product(range(len(groups)), repeat=len(start) - 1):
-            found = Assignment(start, (0, *rest), groups)
-            if not violations(problem, interval, found):
-                best = length
-                break
-    return best
-
-
-def engine_length(problem: Problem, interval: int, most: int) -> int | None:
-    """Return the least length by asking the engine for ever shorter ones."""
-    engine = CpSatEngine(Question(problem, interval, most, available_groups(problem)))
-    best: int | None = None
-    while (found := engine.solve(Limits(length=best and best - 1)).assignment) is not None:
-        assert not violations(problem, interval, found)
-        best = found.length(problem)
-    return best
-
-
-@pytest.mark.parametrize(
-    "seeds",
-    [range(200, 215), pytest.param(range(215, 240), marks=pytest.mark.slow)],
-    ids=["some", "more"],
-)
-@pytest.mark.parametrize("rules", ["issue", "paper"])
-def test_the_least_length_is_that_of_enumeration(rules: Rules, seeds: range) -> None:
-    lengths = []
-    for seed in seeds:
-        problem = build_problem(*random_loop(seed), rules=rules)
-        least = bounds(problem).interval
-        for interval in (least, least + 1):
-            most = min(2 * interval + 2, 7)
-            lengths.append(enumerated_length(problem, interval, most))
-            assert engine_length(problem, interval, most) == lengths[-1], (seed, interval)
-    assert any(lengths)
-    assert not all(lengths)
-
-
-def richer_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
-    """Return a loop with loads, shared memory, working sets, invariants and long latencies."""
-    generator = random.Random(seed)
-    units = {"TC": 1, "ALU": 1, "BUS": 3}
-    operations = []
-    for index in range(generator.randint(2, 5)):
-        loads = index == 0 and generator.random() < 0.5
-        unit = "BUS" if loads else generator.choice(list(units))
-        cycles = generator.randint(1, 3)
-        asynchronous = loads or unit == "TC" or generator.random() < 0.2
-        in_memory = loads or generator.random() < 0.4
-        operations.append(
-            op(
-                f"o{index}",
-                unit,
-                cycles,
-                latency=cycles + generator.randint(0, 5),
-                asynchronous=asynchronous,
-                issue=generator.randint(0, 2) if asynchronous else 0,
-                registers=0 if in_memory else generator.choice([1, 2]),
-                memory="smem" if in_memory else None,
-                transfer=generator.randint(0, 2),
-                count=generator.randint(1, 3) if unit == "BUS" else 1,
-                elementwise=not asynchronous and generator.random() < 0.5,
-                working_set=generator.choice([0, 0, 1]),
-                variable_latency=loads,
-                warps=1 if loads or generator.random() < 0.2 else 4,
-            )
-        )
-    names = [operation.name for operation in operations]
-    edges = [edge(u, v) for u, v in itertools.combinations(names, 2) if generator.random() < 0.5]
-    edges.append(edge(names[-1], names[-1], generator.randint(1, 2)))
-    if generator.random() < 0.5:
-        edges.append(edge(names[-1], names[-2], generator.randint(1, 3)))
-    machine = small_machine(
-        units,
-        registers=generator.choice([4, 6, 8]),
-        hop=generator.randint(0, 2),
-        smem=1024 * generator.randint(2, 6),
-        groups=((1, 2), (4, 2)),
-    )
-    loop = small_loop(operations, edges)
-    if generator.random() < 0.3:
-        tile = Tile(shape=(128, 1), dtype="f32", memory="registers")
-        pinned = Invariant(name="x", tile=tile, used_by=(names[-1],))
-        loop = loop.model_copy(update={"invariants": (pinned,)})
-    return loop, machine
-
-
 def questions(problem: Problem, generator: random.Random, interval: int) -> Iterator[Limits]:
     """Yield limits, some of which bind."""
     yield NO_LIMITS
@@ -158,7 +59,7 @@ def questions(problem: Problem, generator: random.Random, interval: int) -> Iter
 
 
 on_all_loops = pytest.mark.parametrize(
-    ("make", "rules"), [*itertools.product([random_loop, richer_loop], ["issue", "paper"])]
+    ("make", "rules"), [*itertools.product([random_loop, various_loop], ["issue", "paper"])]
 )
 
 
@@ -222,7 +123,7 @@ def test_a_range_is_answered_as_its_intervals_are_one_by_one(make: Maker, rules:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_decides_where_it_is_tight(family: str) -> None:
     make, _, _, interval = CASES[family]
-    problem, groups = make()
+    problem, groups = make("issue")
     others = [name for name in FAMILIES if name != family]
     low = max(1, interval - 1)
     assert prove(problem, low, interval, 1, groups).status == "unsat"
@@ -254,14 +155,6 @@ def test_allocations_of_all_groups_share_the_register_file(registers: int, statu
     assert CpSatEngine(Question(problem, 8, 16, groups, families=others)).solve().status == "sat"
     if answer.assignment is not None:
         assert not violations(problem, 8, answer.assignment)
-
-
-def test_slack_counts_where_an_operation_waits_for_itself() -> None:
-    loop = small_loop([op("a", "TC", 2, asynchronous=True, registers=1)], [edge("a", "a", 1)])
-    problem = build_problem(loop, small_machine())
-    engine = CpSatEngine(Question(problem, 5, 10, two_groups()))
-    assert engine.solve(Limits(slack=3)).status == "sat"
-    assert engine.solve(Limits(slack=4)).status == "unsat"
 
 
 def test_a_capacity_above_one_is_shared() -> None:
@@ -382,7 +275,7 @@ def test_hints_change_no_answer_and_save_rounds(
 def test_every_way_of_searching_gives_the_same_answer(way: int) -> None:
     seen = set()
     for seed in range(400, 412):
-        problem = build_problem(*richer_loop(seed))
+        problem = build_problem(*various_loop(seed))
         interval, groups = bounds(problem).interval, available_groups(problem)
         expected = (
             DifferenceEngine(Question(problem, interval, 2 * interval, groups)).solve().status

@@ -1,4 +1,4 @@
-"""Tight random loops: two engines, every schedule of the small ones, and the verifier agree."""
+"""Tight random loops, about which two engines and the verifier agree; `tests.oracle` has others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cache, partial
 import pytest
 
 import twill
-from tests.support.exhaustive import Exhausted, optimum
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.base.errors import RefusedError
 from twill.bounds import bounds
@@ -24,7 +23,6 @@ from twill.search.search import Found, search
 
 ALL = 500
 FEW, FEW_OPERATIONS = 14, 7
-ENUMERATED_OPERATIONS, STAGES, BUDGET = 5, 3, 20_000
 CHUNKS = 2
 SECONDS = 60.0
 """For each engine and loop; eleven operations that fill one unit completely take longer."""
@@ -39,12 +37,10 @@ class UndecidedError(Exception):
     """There was not enough time."""
 
 
-def solved(
-    problem: Problem, factory: EngineFactory, options: Options | None = None
-) -> Found | None:
+def solved(problem: Problem, factory: EngineFactory) -> Found | None:
     """Return what a search finds, None if it refuses."""
     try:
-        found = search(problem, factory, options or Options())
+        found = search(problem, factory, Options(timeout=SECONDS))
     except RefusedError as error:
         if "does not mean that there is none" in str(error):
             raise UndecidedError from None
@@ -56,9 +52,9 @@ def solved(
 
 def check(seed: int, counts: Counter[str]) -> None:
     """Compare the engines on one loop, and have the verifier judge."""
-    problem, options = problem_of(seed), Options(timeout=SECONDS)
+    problem = problem_of(seed)
     try:
-        first, second = (solved(problem, e, options) for e in (DifferenceEngine, CpSatEngine))
+        first, second = (solved(problem, e) for e in (DifferenceEngine, CpSatEngine))
     except UndecidedError:
         counts["undecided"] += 1
         return
@@ -80,27 +76,6 @@ def check(seed: int, counts: Counter[str]) -> None:
         assert bound.families, seed
 
 
-def check_by_enumeration(seed: int, counts: Counter[str], budget: int) -> None:
-    """Compare the search with every schedule of at most `STAGES` stages, at I and below."""
-    problem = problem_of(seed)
-    found = solved(problem, DifferenceEngine, Options(most_stages=STAGES))
-    interval = bounds(problem).interval if found is None else found.interval
-    try:
-        if found is not None and interval > 1:
-            assert optimum(problem, interval - 1, STAGES, budget) is None, seed
-            counts["refuted"] += interval > bounds(problem).interval
-        best = optimum(problem, interval, STAGES, budget)
-    except Exhausted:
-        return
-    counts["enumerated"] += 1
-    if found is None:
-        assert best is None, seed
-        return
-    levels = {entry.level: entry.value for entry in found.proof.levels}
-    assert best is not None, seed
-    assert {"interval": interval, **best.levels} == levels, seed
-
-
 def few() -> list[int]:
     """Return the first loops that are not large."""
     small = (s for s in range(ALL) if len(problem_of(s).operations) <= FEW_OPERATIONS)
@@ -116,15 +91,6 @@ def test_engines_and_verifier_agree_about_tight_loops(chunk: int) -> None:
     assert counts["undecided"] == 0
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_the_search_finds_the_best_of_every_schedule(chunk: int) -> None:
-    counts = Counter[str]()
-    for seed in few()[chunk::CHUNKS]:
-        if len(problem_of(seed).operations) <= ENUMERATED_OPERATIONS:
-            check_by_enumeration(seed, counts, BUDGET)
-    assert counts["enumerated"] > 1
-
-
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_five_hundred_tight_loops(capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,19 +102,6 @@ def test_five_hundred_tight_loops(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0.25 * ALL <= counts["above"] <= 0.45 * ALL
     assert counts["refused"] <= 0.12 * ALL
     assert counts["undecided"] <= 0.01 * ALL
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_five_hundred_tight_loops_by_enumeration(capsys: pytest.CaptureFixture[str]) -> None:
-    counts = Counter[str]()
-    small = [s for s in range(ALL) if len(problem_of(s).operations) <= ENUMERATED_OPERATIONS]
-    for seed in small:
-        check_by_enumeration(seed, counts, 10 * BUDGET)
-    with capsys.disabled():
-        print(len(small), counts)
-    assert counts["enumerated"] > 0.9 * len(small)
-    assert counts["refuted"] > 40
 
 
 def test_a_slot_is_not_taken_twice_because_others_see_its_release_late() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,7 +15,7 @@ from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.base.deadline import Deadline
 from twill.base.errors import InputError, RefusedError
 from twill.bounds import bounds
-from twill.engines import FAMILIES, Limits, Question, Status
+from twill.engines import Limits, Question, Status
 from twill.engines.paper import VerbatimEngine
 from twill.engines.yices import DifferenceEngine
 from twill.engines.yices.system import anchor_of
@@ -44,80 +44,6 @@ def accepts(engine: VerbatimEngine, given: Assignment) -> Status:
     return system.q.formulas.check([*system.q.guards.values(), *starts, *places])
 
 
-def dependence_case() -> Case:
-    loop = small_loop([op("a", "TC", 2), op("b", "ALU", 2)], [edge("a", "b")])
-    return build_problem(loop, small_machine(), rules="paper"), 2, 3, groups(2)
-
-
-def capacity_case() -> Case:
-    loop = small_loop([op("a", "TC", 2), op("b", "TC", 2)])
-    return build_problem(loop, small_machine(), rules="paper"), 3, 6, groups(2)
-
-
-def memory_case() -> Case:
-    # Two values of 1024 bytes that live together in 1024.
-    operations = [op("a", "TC", 2, memory="smem"), op("b", "ALU", 2, memory="smem"), op("c", "BUS")]
-    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
-    return build_problem(loop, small_machine(UNITS, smem=1024), rules="paper"), 6, 6, groups(2)
-
-
-def registers_case() -> Case:
-    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2), op("c", "BUS")]
-    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
-    return build_problem(loop, small_machine(UNITS, registers=3), rules="paper"), 4, 4, groups(1, 3)
-
-
-def transfers_case() -> Case:
-    # Registers force a and b apart, the transfer between them does not fit into the length.
-    operations = [op("a", "TC", registers=2, transfer=3), op("b", "ALU", registers=2)]
-    edges = [edge("a", "b"), edge("a", "d"), edge("b", "d", kind="order")]
-    loop = small_loop([*operations, op("d", "BUS")], [*edges, edge("b", "d")])
-    return build_problem(loop, small_machine(UNITS, registers=3), rules="paper"), 4, 4, groups(2, 3)
-
-
-def concurrency_case() -> Case:
-    # b waits for a while c, which fills the interval, runs on the only group.
-    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
-    loop = small_loop(operations, [edge("a", "b")])
-    return build_problem(loop, small_machine(UNITS), rules="paper"), 3, 9, groups(1)
-
-
-def wishes_case() -> Case:
-    problem, interval, _, available = dependence_case()
-    return replace(problem, wishes=Wishes(orders=((1, 0),))), interval, 6, available
-
-
-CASES: dict[str, Callable[[], Case]] = {
-    "dependence": dependence_case,
-    "capacity": capacity_case,
-    "memory": memory_case,
-    "registers": registers_case,
-    "transfers": transfers_case,
-    "concurrency": concurrency_case,
-    "wishes": wishes_case,
-}
-
-
-def test_every_family_of_the_figures_has_a_flip_case() -> None:
-    assert set(CASES) == set(FAMILIES) - {"turns"}  # which the paper does not ask for
-
-
-@pytest.mark.parametrize("family", CASES)
-def test_a_family_decides_where_it_is_tight(family: str) -> None:
-    problem, interval, length, available = CASES[family]()
-    others = [name for name in FAMILIES if name != family]
-    assert VerbatimEngine(Question(problem, interval, length, available)).solve().status == "unsat"
-    without = VerbatimEngine(Question(problem, interval, length, available, families=others))
-    assert without.solve().status == "sat"
-
-
-@pytest.mark.parametrize("family", CASES)
-def test_the_core_names_the_family(family: str) -> None:
-    problem, interval, length, available = CASES[family]()
-    answer = VerbatimEngine(Question(problem, interval, length, available, explain=True)).solve()
-    assert (answer.status, family in answer.families) == ("unsat", True)
-
-
 def test_every_operation_completes_within_the_length() -> None:
     problem = build_problem(small_loop([op("a", "TC", 3)]), small_machine(), rules="paper")
     assert VerbatimEngine(Question(problem, 4, 3, groups(1))).solve().status == "sat"
@@ -125,24 +51,6 @@ def test_every_operation_completes_within_the_length() -> None:
     assert (
         VerbatimEngine(Question(problem, 4, 8, groups(1))).solve(Limits(length=2)).status == "unsat"
     )
-
-
-def test_operations_of_variable_latency_have_groups_of_their_own() -> None:
-    loop = small_loop([op("l", "TC", variable_latency=True, asynchronous=True), op("a", "ALU")])
-    problem = build_problem(loop, small_machine(), rules="paper")
-    assert VerbatimEngine(Question(problem, 2, 4, groups(2))).solve().status == "unsat"
-    apart = (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
-    found = VerbatimEngine(Question(problem, 2, 4, apart)).solve().assignment
-    assert found is not None
-    assert found.group == (0, 1)
-
-
-def test_an_operation_needs_a_group_as_wide_as_itself() -> None:
-    machine = small_machine(groups=((4, 2), (8, 1)))
-    problem = build_problem(small_loop([op("a", "ALU", warps=8)]), machine, rules="paper")
-    assert VerbatimEngine(Question(problem, 2, 4, groups(2))).solve().status == "unsat"
-    wide = (WarpGroup(8, False, 0, 9),)
-    assert VerbatimEngine(Question(problem, 2, 4, wide)).solve().status == "sat"
 
 
 def test_used_groups_have_no_more_warps_than_an_sm_holds() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -248,75 +247,6 @@ def write(folder: Path, document: Document) -> str:
     file = folder / "graph.json"
     file.write_text(json.dumps(document))
     return str(file)
-
-
-# -- random graphs against a count by hand ----------------------------------------------------
-
-
-def random_document(seed: int) -> Document:
-    """Return a graph of tensor operations with free nodes between them."""
-    generator = random.Random(seed)
-    count = generator.randint(3, 7)
-    nodes, ops = [], {}
-    for i in range(count):
-        pipeline = generator.choice(["TMA", "TC", "CUDA", "SFU", "NONE"]) if i else "CUDA"
-        occupancy = 0 if pipeline == "NONE" else generator.randint(1, 40)
-        latency = occupancy + generator.randint(0, 40)
-        kind = {"TMA": "tt.descriptor_load", "TC": "ttng.tc_gen5_mma"}.get(pipeline, "arith.addf")
-        ops[f"op{i}"] = {"kind": kind, "result_types": ["tensor<64x64xf32>"]}
-        nodes.append(
-            {"id": i, "op_ref": f"op{i}", "op_kind": kind, "pipeline": pipeline,
-             "latency": latency, "self_latency": occupancy, "occupancy": occupancy,
-             "min_warps": 4}
-        )  # fmt: skip
-    edges = []
-    for u in range(count):
-        for v in range(count):
-            both_free = nodes[u]["pipeline"] == nodes[v]["pipeline"] == "NONE"
-            if generator.random() < 0.4 and (u < v or not both_free):
-                distance = generator.randint(0 if u < v else 1, 2)
-                kind = "loop_carried" if distance else "data"
-                latency = generator.randint(0, 60)
-                edges.append(
-                    {"src": u, "dst": v, "kind": kind, "distance": distance, "latency": latency}
-                )
-    return {
-        "schema_version": "ddg-0.1", "kernel": {"name": f"random{seed}"}, "ops": ops,
-        "loops": [{"loop_id": 0, "ddg": {"nodes": nodes, "edges": edges}}],
-    }  # fmt: skip
-
-
-def simple_cycles(edges: list[Document]) -> Iterator[list[Document]]:
-    def extend(path: list[Document]) -> Iterator[list[Document]]:
-        for edge in edges:
-            if edge["src"] != path[-1]["dst"]:
-                continue
-            if edge["dst"] == path[0]["src"]:
-                yield [*path, edge]
-            elif edge["dst"] > path[0]["src"] and all(e["dst"] != edge["dst"] for e in path):
-                yield from extend([*path, edge])
-
-    for edge in edges:
-        if edge["src"] == edge["dst"]:
-            yield [edge]
-        elif edge["dst"] > edge["src"]:
-            yield from extend([edge])
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_random_graphs_keep_their_bounds(seed: int, tmp_path: Path) -> None:
-    document = random_document(seed)
-    graph = document["loops"][0]["ddg"]
-    found = bounds_of(load_ddg(write(tmp_path, document)))
-    work = dict.fromkeys(("TMA", "TC", "CUDA", "SFU", "NONE"), 0)
-    for node in graph["nodes"]:
-        work[node["pipeline"]] += node["occupancy"]
-    assert found.by_unit == {unit: cycles for unit, cycles in work.items() if unit != "NONE"}
-    recurrences = [
-        math.ceil(sum(e["latency"] for e in cycle) / sum(e["distance"] for e in cycle))
-        for cycle in simple_cycles(graph["edges"])
-    ]
-    assert found.recurrence == max(recurrences, default=0)
 
 
 # -- types ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
-from tests.support.loop_graphs import cycles, same_graph
+from tests.support.loop_graphs import same_graph
 from tests.support.loop_values import evaluate, parts_outside, random_outside
 from tests.support.sampled import sampled
 from tests.support.small import op, small_loop
@@ -45,7 +45,6 @@ def test_is_the_kernel_that_was_sub_tiled_by_hand(kernel: str) -> None:
     on = twill.Machine.named("hopper_h100" if kernel.endswith("sm90") else "blackwell_b200")
     by_hand = re.sub(r"(_d64)?\.", r"_two_tiles\1.", kernel)
     made, wanted = twill.subtile(dump(kernel), 2), dump(by_hand)
-    assert cycles(made, on) == cycles(wanted, on)
     assert same_graph(made, wanted, on)
 
 

@@ -38,7 +38,16 @@ PUBLISHED = {
 }
 DAYS = {"slow": pytest.mark.slow, "triton": pytest.mark.triton}
 # Pages that search, emit and emulate for more than three seconds.
-LONG = ("README.md", "kernels.md", "polish.md", "reading.md", "solver.md", "studies.md", "tour.md")
+LONG = (
+    "README.md",
+    "gallery.md",
+    "kernels.md",
+    "polish.md",
+    "reading.md",
+    "solver.md",
+    "studies.md",
+    "tour.md",
+)
 
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

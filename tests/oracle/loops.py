@@ -7,17 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import twill
-from tests.support.small import smem_of, tmem_of
+from tests.support.small import number, small_machine, smem_of, tmem_of
 from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Cost, Dependence, Invariant, Operation, Step, Tile
 
-SOURCE = "TEST"
 SLOT = 1024
 """Bytes of the smallest tile in SMEM."""
-
-
-def quantity(value: float, unit: str = "things") -> dict[str, Any]:
-    return {"value": value, "unit": unit, "source": SOURCE}
 
 
 def random_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
@@ -42,8 +37,8 @@ class _Draw:
         for index, draft in enumerate(drawn):
             read = [e for e in edges if e["consumer"] == f"o{index}" and e["kind"] == "data"]
             tiles = [drawn[int(e["producer"][1:])]["result"] for e in read]
-            for number, e in enumerate(read):
-                e["operand"] = number
+            for position, e in enumerate(read):
+                e["operand"] = position
             operations.append(Operation(name=f"o{index}", operands=tuple(tiles), **draft))
         loop = twill.Loop(
             name=f"random_{self.seed}",
@@ -173,31 +168,11 @@ class _Draw:
         pools.append((4, draw.choice([1, 2, 2, 3] if pools else [2, 2, 3])))
         if draw.random() < 0.35 or any(o.warps == 8 for o in loop.operations):
             pools.append((8, draw.randint(1, 2)))
-        data: dict[str, Any] = {
-            "name": "small",
-            "clock": {"value": 1000.0, "unit": "MHz", "source": SOURCE},
-            "multiprocessors": quantity(1),
-            "contexts": quantity(4),
-            "warps": quantity(64),
-            "threads_per_warp": quantity(32),
-            "units": {
-                name: {"capacity": c, "unit": "units", "source": SOURCE, "in_order": name == "TC"}
-                for name, c in self.units.items()
-            },
-            "groups": tuple({"warps": w, "count": c, "source": SOURCE} for w, c in pools),
-            "synchronisation": {
-                "wait": {"value": 0, "source": SOURCE},
-                "arrive": {"value": 0, "source": SOURCE},
-                "hop": {"value": draw.choice([0, 0, 1, 2, 3]), "source": SOURCE},
-                "transactions": quantity((1 << 20) - 1, "bytes"),
-            },
-            "transfer": {"cycles": "0", "source": SOURCE},
-            "sources": {SOURCE: "made up for a test"},
-            "memories": self._memories(loop),
-        }
+        machine = small_machine(self.units, groups=pools, hop=draw.choice([0, 0, 1, 2, 3]))
+        more = {"memories": self._memories(loop)}
         if draw.random() < 0.6:
-            data["registers"] = self._file(loop)
-        return twill.Machine.model_validate(data)
+            more["registers"] = self._file(loop)
+        return twill.Machine.model_validate(machine.model_dump(by_alias=True) | more)
 
     def _memories(self, loop: twill.Loop) -> dict[str, Any]:
         """Return memories that hold every tile once, and a little more."""
@@ -213,7 +188,7 @@ class _Draw:
         tensor = TensorMemory.model_validate(tmem_of(1))
         tmem = max(needed("tmem", tensor.slot_size) + columns, 32)
         aside = self.seed % 3 * SLOT // 2  # of bytes that there are beside
-        shared = {**smem_of(smem + aside), "set_aside": quantity(aside, "bytes") if aside else None}
+        shared = {**smem_of(smem + aside), "set_aside": number(aside, "bytes") if aside else None}
         return {"smem": shared, "tmem": tmem_of(tmem)}
 
     def _file(self, loop: twill.Loop) -> dict[str, Any]:
@@ -233,15 +208,15 @@ class _Draw:
         most = -(-limit // 8) * 8
         groups = self.random.choice([2, 2, 3, 4, 8])
         return {
-            "file": quantity(groups * most * 128),
-            "limit": quantity(limit),
-            "step": quantity(8),
-            "least": quantity(8),
-            "most": quantity(most),
-            "warps": quantity(4),
-            "launch": self.random.choice([None, quantity(8)]),
-            "reserve": quantity(reserve),
-            "product": quantity(self.seed % 4) if self.seed % 4 else None,
+            "file": number(groups * most * 128),
+            "limit": number(limit),
+            "step": number(8),
+            "least": number(8),
+            "most": number(most),
+            "warps": number(4),
+            "launch": self.random.choice([None, number(8)]),
+            "reserve": number(reserve),
+            "product": number(self.seed % 4) if self.seed % 4 else None,
         }
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import twill
+from tests.support.judged import violations
 from tests.support.small import edge, op, random_loop, small_loop, small_machine, stages_lost
 from twill.artifacts.schedule import Rules
 from twill.base.errors import RefusedError
@@ -22,6 +23,7 @@ from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.operations import Wishes
+from twill.problem.solution import Assignment
 from twill.search import paper_search as module
 from twill.search.paper_search import paper_search
 from twill.search.request import Options
@@ -104,7 +106,7 @@ def test_the_running_example(
 @pytest.mark.parametrize("factory", ENGINES)
 def test_bisection_stops_where_the_listing_does(factory: EngineFactory) -> None:
     above = 0
-    for seed in (0, 1, 3, 9, 17, 26, 28):
+    for seed in (0, 3, 9, 17, 26):
         problem = build_problem(*random_loop(seed), rules="paper")
         found = paper_search(problem, factory)
         interval, length = algorithm_1(factory, problem)
@@ -136,14 +138,19 @@ def test_the_stage_rule_never_gains(rules: Rules) -> None:
 def test_cbc_and_the_engine_agree_on_the_shortest_modulo_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for seed in (0, 1, 3, 4, 9, 17, 26, 28):
+    for seed in (0, 3, 9, 17, 26):
         problem = build_problem(*random_loop(seed), rules="paper")
         least = bounds(problem).interval
         for interval in (least, least + 1):
-            status, found = modulo_schedule(problem, interval, shortest=True)
-            length = found.length if found else None
-            assert length == modulo_length(problem, interval), seed
-            assert (status == "sat") == (length is not None)
+            expected = modulo_length(problem, interval)
+            for shortest in (True, False):
+                status, found = modulo_schedule(problem, interval, shortest=shortest)
+                assert (status == "sat") == (expected is not None), seed
+                if found is not None:
+                    place, one = (0,) * len(found.start), (WarpGroup(8, False, 0, UNLIMITED),)
+                    told = violations(problem, interval, Assignment(found.start, place, one))
+                    assert not [m for m in told if m.startswith("unit ") or " -> " in m], seed
+                    assert not shortest or found.length == expected, seed
         by_cbc = paper_search(problem, DifferenceEngine)
         with monkeypatch.context() as patch:
             patch.setattr(module, "TUNING", replace(TUNING, paper=Paper(coarse=0)))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import twill
+from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Step
 from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Program, Storage, Wait
-from twill.artifacts.schedule import Group, Placement, Schedule
+from twill.artifacts.schedule import Group, Schedule
 from twill.sim.engine import MECHANISMS, Conditions
 from twill.sim.engine.events import (
     Busy,
@@ -48,6 +50,9 @@ class Seen:
         self.stalls[event.kind] += event.end - event.begin
 
 
+by_hand = partial(unsolved, warps=1)
+
+
 def machine_with(change: Data, **options: Any) -> twill.Machine:
     """Return a small machine with parts of its description replaced."""
     data = small_machine(**options).model_dump(by_alias=True, exclude_none=True)
@@ -58,29 +63,6 @@ def machine_with(change: Data, **options: Any) -> twill.Machine:
             place = place[key]
         place[last] = value
     return twill.Machine.model_validate(data)
-
-
-def by_hand(
-    loop: twill.Loop,
-    machine: twill.Machine,
-    programs: dict[str, list[Instruction]],
-    barriers: tuple[Barrier, ...] = (),
-    warps: int = 1,
-) -> Schedule:
-    bodies = tuple(Program(group=g, body=tuple(body)) for g, body in programs.items())
-    return Schedule(
-        name="by hand",
-        groups=tuple(Group(name=name, warps=warps) for name in programs),
-        placements=tuple(
-            Placement(operation=part.operation, group=program.group)
-            for program in bodies
-            for part in program.issues
-        ),
-        programs=bodies,
-        loop=loop,
-        machine=machine,
-        barriers=barriers,
-    )
 
 
 def watch(
@@ -157,7 +139,7 @@ def test_turns_alternate_where_one_group_came_first() -> None:
         "one": [Issue(operation="a")],
         "two": [Issue(operation="first"), Issue(operation="b")],
     }
-    seen = watch(by_hand(loop, machine, programs, warps=4))
+    seen = watch(unsolved(loop, machine, programs))
     assert "".join(operation for operation, _, _ in seen.commands) == "ababaa"
 
 
@@ -170,7 +152,7 @@ def test_bytes_in_flight_bound_the_rate_by_the_latency() -> None:
         for n in range(6)
     ]
     body: list[Instruction] = [Issue(operation=load.name) for load in loads]
-    seen = watch(by_hand(small_loop(loads), machine, {"g": body}, warps=4))
+    seen = watch(unsolved(small_loop(loads), machine, {"g": body}))
     begins = [begin for _, begin, _ in seen.commands]
     assert begins == [0, 1, 100, 101, 200, 201]
 
@@ -432,7 +414,7 @@ def test_a_phase_waits_for_the_bytes_that_were_announced(expected: int) -> None:
 
 def allocated(hopper: twill.Machine, registers: dict[str, tuple[int, int]]) -> Schedule:
     loop = small_loop([op("a", "fma")])
-    schedule = by_hand(loop, hopper, {"g": [Issue(operation="a")]}, warps=4)
+    schedule = unsolved(loop, hopper, {"g": [Issue(operation="a")]})
     groups = tuple(
         Group(name=name, warps=warps, registers=asked) for name, (warps, asked) in registers.items()
     )
@@ -547,7 +529,7 @@ def test_warps_wait_for_all_that_read_a_slot_before_they_overwrite_it(
         if o.cost is not None
     ]
     body: list[Instruction] = [Issue(operation="a"), Issue(operation="b")]
-    made = by_hand(small_loop(operations, [edge("a", "b")]), paper_machine, {"g": body}, warps=4)
+    made = unsolved(small_loop(operations, [edge("a", "b")]), paper_machine, {"g": body})
     storage = (
         Storage(value="a", memory="smem", slots=1, size=1024),
         Storage(value="b", memory="registers", group="g", slots=1, size=8),

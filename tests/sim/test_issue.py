@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 import pytest
 
 import twill
+from tests.support.programs import unsolved
 from tests.support.small import op, small_loop
 from tests.validation.simulator_bench import Speed, crowd, measure
 from twill.artifacts.loop import Operation
-from twill.artifacts.program import Issue, Program
-from twill.artifacts.schedule import Group, Placement, Schedule
+from twill.artifacts.program import Issue
+from twill.artifacts.schedule import Schedule
 from twill.sim.engine import WARP_SCHEDULERS, Conditions, WarpScheduler
 from twill.sim.engine.events import Handlers, Issued
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -50,18 +51,10 @@ def groups_of(programs: Sequence[Order], machine: twill.Machine) -> Schedule:
             work = op(name, pipe, PIPES[pipe] * count)
             operations.append(_instructions(work, count))
             place[name] = f"group{group}"
-    groups = list(dict.fromkeys(place.values()))
-    return Schedule(
-        name="groups",
-        groups=tuple(Group(name=group, warps=4) for group in groups),
-        placements=tuple(Placement(operation=o, group=g) for o, g in place.items()),
-        programs=tuple(
-            Program(group=g, body=tuple(Issue(operation=o) for o in place if place[o] == g))
-            for g in groups
-        ),
-        loop=small_loop(operations),
-        machine=machine,
-    )
+    bodies: dict[str, list[Issue]] = {}
+    for name, group_name in place.items():
+        bodies.setdefault(group_name, []).append(Issue(operation=name))
+    return unsolved(small_loop(operations), machine, bodies)
 
 
 def _instructions(operation: Operation, count: int) -> Operation:

@@ -489,8 +489,8 @@ def lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
-def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
-    """Run a sweep on two processes until some points are finished."""
+def interrupted(made: Sweep, folder: Path, jobs: int) -> subprocess.Popen[str]:
+    """Run a sweep on so many processes until some points are finished."""
     spec = folder.with_suffix(".json")
     made.save(spec)
     code = (
@@ -501,7 +501,7 @@ def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
         "from twill.base.executors import local\n"
         "@command\n"
         "def main():\n"
-        "    with local(2) as executor:\n"
+        f"    with local({jobs}) as executor:\n"
         "        run_sweep(Sweep.load(sys.argv[1]), Path(sys.argv[2]), executor)\n"
         "if __name__ == '__main__': main()\n"
     )
@@ -529,7 +529,7 @@ MANY = {"tma-latency": "50:250:20", "depth": "1:3"}
 def test_kill_9_in_the_middle_then_again(schedule: str, tmp_path: Path) -> None:
     made = sweep(schedule, axes=MANY, iterations=128)
     folder = tmp_path / "killed"
-    process = interrupted(made, folder)
+    process = interrupted(made, folder, 2)
     workers = children(process.pid)
     assert len(workers) >= 2
     process.kill()
@@ -547,31 +547,37 @@ def test_kill_9_in_the_middle_then_again(schedule: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize("delay", [0.0, 0.1])
-def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, delay: float) -> None:
-    # A signal that comes just before a sleep begins is seen only when that ends: short ones.
+@pytest.mark.parametrize("answered", [True, False])
+def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, *, answered: bool) -> None:
+    """Every worker hears it while Python starts; then all do, those that start or have started."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal\nif 'HEARD' in os.environ: os.kill(os.getpid(), signal.SIGINT)\n"
+    )
     script = tmp_path / "waits.py"
+    # A signal that comes just before a sleep begins is seen only when that ends: short ones.
     script.write_text(
-        "import time\n"
+        "import os, time\n"
         "from twill.base.console import command\n"
         "from twill.base.executors import local\n"
         "@command\n"
         "def main():\n"
-        "    with local(2):\n"
-        "        print('go', flush=True)\n"
+        "    os.environ['HEARD'] = 'yes'\n"
+        "    with local(2) as workers:\n"
+        f"        print(*workers.map(abs, {(-1, -2) if answered else ()}), flush=True)\n"
         "        for _ in range(400): time.sleep(0.05)\n"
         "if __name__ == '__main__': main()\n"
     )
+    paths = os.pathsep.join((str(tmp_path), *filter(None, sys.path)))
     process = subprocess.Popen(
         [sys.executable, script],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "PYTHONPATH": paths},
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "go\n"
-    time.sleep(delay)
+    assert process.stdout.readline() == ("1 2\n" if answered else "\n")
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert (process.returncode, said) == (130, "twill: interrupted\n")
@@ -580,7 +586,7 @@ def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, delay: float) ->
 @pytest.mark.usefixtures("heard")
 def test_ctrl_c_leaves_a_file_that_can_be_gone_on_with(schedule: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    process = interrupted(sweep(schedule, axes=MANY, iterations=128), folder)
+    process = interrupted(sweep(schedule, axes=MANY, iterations=128), folder, 1)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert (process.returncode, said) == (130, "twill: interrupted\n")

@@ -55,11 +55,16 @@ def mutants(
         document = json.loads(kept[number % len(kept)])
         changes = 1 + (generator.random() < 0.3) * generator.randrange(MOST_CHANGES)
         how = [generator.choice(CHANGES)(document, generator) for _ in range(changes)]
-        data = write(document).encode("utf-8", "surrogatepass")
-        if generator.random() < 0.1:
-            done, data = damaged(data, generator)
-            how.append(done)
-        yield Mutant(", ".join(how), data)
+        yield mutant(how, write(document), generator)
+
+
+def mutant(how: list[str], text: str, generator: random.Random) -> Mutant:
+    """Return a changed text; of one in ten the bytes are damaged, too."""
+    data = text.encode("utf-8", "surrogatepass")
+    if generator.random() < 0.1:
+        done, data = damaged(data, generator)
+        how = [*how, done]
+    return Mutant(", ".join(how), data)
 
 
 def _place(document: Any, generator: random.Random) -> Place:
@@ -200,15 +205,7 @@ CHANGES: tuple[Change, ...] = (
 
 
 def damaged(data: bytes, generator: random.Random) -> tuple[str, bytes]:
-    """Return what was done to bytes, and them.
-
-    Parameters
-    ----------
-    data : bytes
-        A whole document.
-    generator : random.Random
-        Source of randomness.
-    """
+    """Return what was done to the bytes of a whole document, and them."""
     place = generator.randrange(len(data) + 1)
     other = generator.randrange(len(data) + 1)
     cut = data[min(place, other) : max(place, other)]
@@ -242,11 +239,7 @@ def text_mutants(seed: int, count: int, texts: list[str]) -> Iterator[Mutant]:
             change = generator.choice(TEXT_CHANGES)
             text = change(text, generator)
             how.append(getattr(change, "__name__", "token"))
-        data = text.encode("utf-8", "surrogatepass")
-        if generator.random() < 0.1:
-            done, data = damaged(data, generator)
-            how.append(done)
-        yield Mutant(", ".join(how), data)
+        yield mutant(how, text, generator)
 
 
 def _token_changed(pattern: str, others: Callable[[str], Sequence[object]]) -> TextChange:
@@ -297,24 +290,12 @@ TEXT_CHANGES: tuple[TextChange, ...] = (
 
 
 def as_json(document: Any) -> str:
-    """Return a document as JSON; NaN and infinity as Python's reader takes them.
-
-    Parameters
-    ----------
-    document : Any
-        Plain data.
-    """
+    """Return a document as JSON; NaN and infinity as Python's reader takes them."""
     return json.dumps(document)
 
 
 def as_toml(document: Any) -> str:
-    """Return a document as TOML, a line for each key of the first level.
-
-    Parameters
-    ----------
-    document : Any
-        Plain data.
-    """
+    """Return a document as TOML, a line for each key of the first level."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(10 * limit)
     try:

@@ -1,4 +1,4 @@
-"""Whether two loops are one graph, and what their operations cost."""
+"""Whether two loops are one graph, with what their operations cost."""
 
 from __future__ import annotations
 
@@ -57,13 +57,3 @@ def same_graph(one: Loop, other: Loop, machine: twill.Machine) -> bool:
     return bool(
         nx.vf2pp_is_isomorphic(graph(one, machine), graph(other, machine), node_label="colour")
     )
-
-
-def cycles(loop: Loop, machine: twill.Machine) -> dict[str, int]:
-    """Cycles that the loop's operations keep each unit busy."""
-    total: dict[str, int] = {}
-    for operation in loop.operations:
-        cost = cost_of(operation, machine)
-        for step in cost.steps if cost else ():
-            total[step.unit] = total.get(step.unit, 0) + step.cycles * step.count
-    return total

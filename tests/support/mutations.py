@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+from tests.support.fuzzing import TEXT_CHANGES, Mutant, TextChange, mutant
 
 PACKAGED = sorted((Path(__file__).parents[2] / "traces" / "ttgir").glob("*.mlir"))
 NUMBERS = ("0", "-1", "1", "3", "7", "1000000007", "9" * 40, "9" * 5000)
@@ -20,41 +21,6 @@ NAMES = (
     "ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled", "ttng.warp_group_dot", "arith.addf",
     "arith.constant", "scf.for", "scf.if", "scf.yield", "no.such", "x",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """One broken dump: from which file, how, and its text."""
-
-    file: str
-    how: str
-    text: str
-
-
-Change = Callable[[str, random.Random], str]
-
-
-def truncated(text: str, generator: random.Random) -> str:
-    return text[: generator.randrange(len(text))]
-
-
-def a_line_less(text: str, generator: random.Random) -> str:
-    lines = text.splitlines(keepends=True)
-    del lines[generator.randrange(len(lines))]
-    return "".join(lines)
-
-
-def a_line_twice(text: str, generator: random.Random) -> str:
-    lines = text.splitlines(keepends=True)
-    place = generator.randrange(len(lines))
-    return "".join(lines[: place + 1] + lines[place:])
-
-
-def lines_swapped(text: str, generator: random.Random) -> str:
-    lines = text.splitlines(keepends=True)
-    i, j = generator.randrange(len(lines)), generator.randrange(len(lines))
-    lines[i], lines[j] = lines[j], lines[i]
-    return "".join(lines)
 
 
 def renamed(text: str, generator: random.Random) -> str:
@@ -130,11 +96,6 @@ def attributes_removed(text: str, generator: random.Random) -> str:
     return re.sub(rf"\b{re.escape(name)} = [^,{{}}<>]+(?:, )?", "", text)
 
 
-def number_changed(text: str, generator: random.Random) -> str:
-    return _one(re.compile(r"(?<=[ \[(])\d+(?=[\],: )}])"), text, generator,
-                lambda _: generator.choice(NUMBERS))  # fmt: skip
-
-
 def layout_changed(text: str, generator: random.Random) -> str:
     lines = text.splitlines(keepends=True)
     aliases = [i for i, line in enumerate(lines) if line.startswith("#")]
@@ -172,15 +133,6 @@ def region_removed(text: str, generator: random.Random) -> str:
     return _one(region, text, generator, lambda _: generator.choice(("", " ({})", " ({\n})")))
 
 
-def unbalanced(text: str, generator: random.Random) -> str:
-    return _one(re.compile(r"[(){}<>\[\]]"), text, generator,
-                lambda m: generator.choice(("", m[0] * 2)))  # fmt: skip
-
-
-def string_without_an_end(text: str, generator: random.Random) -> str:
-    return _one(re.compile('"'), text, generator, lambda _: generator.choice(("", '""', '\\"')))
-
-
 def nested_types(text: str, generator: random.Random) -> str:
     depth = generator.choice((10, 1000, 20_000))
     opened, closed = generator.choice((("tensor<4x", ">"), ("!tt.ptr<", ">"), ("tuple<", ">")))
@@ -201,41 +153,27 @@ def nested_regions(text: str, generator: random.Random) -> str:
     return _one(re.compile(r"^ *%", re.MULTILINE), text, generator, lambda m: nest + m[0])
 
 
-def odd_characters(text: str, generator: random.Random) -> str:
-    place = generator.randrange(len(text))
-    odd = ("\0", "\r\n", "é", "\u0661", "\u2028", "\x1b[31m", "\t", "//", "\\", "\\q", "\ud800")
-    return text[:place] + generator.choice(odd) + text[place:]
-
-
-def characters_lost(text: str, generator: random.Random) -> str:
-    place = generator.randrange(len(text))
-    return text[:place] + text[place + generator.randrange(1, 30) :]
-
-
-CHANGES: tuple[Change, ...] = (
-    truncated, a_line_less, a_line_twice, lines_swapped, renamed, all_renamed, type_broken,
-    alias_cut, alias_renamed, alias_of_itself, aliases_that_double, operands_swapped,
-    operand_removed, operand_twice, operand_of_itself, operand_from_elsewhere, attribute_removed,
-    attributes_removed, number_changed, layout_changed, shape_changed, all_shapes_changed,
-    yields_changed, arguments_changed, loop_operands_changed, region_removed, unbalanced,
-    string_without_an_end, nested_types, nested_layouts, nested_regions, odd_characters,
-    characters_lost,
+CHANGES: tuple[TextChange, ...] = (
+    renamed, all_renamed, type_broken, alias_cut, alias_renamed, alias_of_itself,
+    aliases_that_double, operands_swapped, operand_removed, operand_twice, operand_of_itself,
+    operand_from_elsewhere, attribute_removed, attributes_removed, layout_changed, shape_changed,
+    all_shapes_changed, yields_changed, arguments_changed, loop_operands_changed, region_removed,
+    nested_types, nested_layouts, nested_regions, *TEXT_CHANGES,
 )  # fmt: skip
 
 
-def mutations(seed: int, count: int) -> Iterator[Mutation]:
+def mutations(seed: int, count: int) -> Iterator[Mutant]:
     """Yield broken dumps; every kind of change comes in turn, some of them twice over."""
     generator = random.Random(seed)
-    texts = {file.name: file.read_text() for file in PACKAGED}
+    texts = [file.read_text() for file in PACKAGED]
     for number in range(count):
-        file = generator.choice(list(texts))
         changes = [CHANGES[number % len(CHANGES)]]
         while generator.random() < 0.2:
             changes.append(generator.choice(CHANGES))
-        text = texts[file]
+        text = generator.choice(texts)
         for change in changes:
             text = change(text, generator) or text
-        yield Mutation(file, ", ".join(change.__name__ for change in changes), text)
+        yield mutant([getattr(change, "__name__", "token") for change in changes], text, generator)
 
 
 def _one(

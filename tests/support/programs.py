@@ -15,6 +15,7 @@ def unsolved(
     machine: twill.Machine,
     programs: Mapping[str, Sequence[Instruction]],
     barriers: tuple[Barrier, ...] = (),
+    warps: int = 4,
 ) -> Schedule:
     """Return a schedule that nobody solved: programs and nothing else."""
     place = {
@@ -24,7 +25,7 @@ def unsolved(
     }
     return Schedule(
         name="by hand",
-        groups=tuple(Group(name=name, warps=4) for name in programs),
+        groups=tuple(Group(name=name, warps=warps) for name in programs),
         placements=tuple(Placement(operation=o, group=g) for o, g in place.items()),
         programs=tuple(Program(group=g, body=tuple(body)) for g, body in programs.items()),
         loop=loop,

@@ -209,11 +209,6 @@ def follow_graph(file: str) -> None:
     analyse(load_loop(file), Machine.named("ddg"))
 
 
-def dumps(seed: int, count: int) -> Iterator[Mutant]:
-    for mutation in mutations(seed, count):
-        yield Mutant(mutation.how, mutation.text.encode("utf-8", "surrogatepass"))
-
-
 def follow_dump(file: str) -> None:
     loop = load_ttgir(file, loop="0")
     target = re.search(r"cuda:(\d+)", Path(file).read_text())
@@ -505,7 +500,7 @@ READERS = {
         follow_graph,
         lambda file: commanded("twill", "loop", "show", file, "--machine", "ddg"),
     ),
-    "dump": Reader(dumps, ".mlir", follow_dump, accepted=10),
+    "dump": Reader(mutations, ".mlir", follow_dump, accepted=10),
     "sweep": Reader(of_toml("traces/studies/*.toml"), ".toml", follow_sweep),
     "latencies": Reader(
         of_texts(lambda: [*texts("traces/latency/*.csv"), *LATENCY_FILES]), ".csv", follow_latencies

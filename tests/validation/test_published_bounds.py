@@ -51,6 +51,8 @@ def test_the_nearest_figure_is_less_than_a_rounded_cycle_an_operation_away(
     assert {one.rounding_cycles for one in found if "GEMM" in one.kernel} == {1, 2}
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_work_that_is_counted_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     filling = Executed.filling
 

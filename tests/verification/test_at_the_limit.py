@@ -743,13 +743,15 @@ def test_slots_that_are_missing_doubled_or_for_nothing_are_named() -> None:
     assert judged(schedule, lambda d: d["storage"].pop(1)) == ["storage: b in smem has no slots"]
 
 
-def test_a_copy_has_slots_for_its_reader() -> None:
+@pytest.mark.parametrize(("key", "where"), [
+    ("reader", "for b at distance 1 in registers of right"), ("transfer", "staged in smem"),
+])  # fmt: skip
+def test_a_copy_has_slots_for_its_reader_and_its_staging_has_some(key: str, where: str) -> None:
     operations = [op("a", "ALU", registers=2), op("b", "TC")]
     schedule = on_two(operations, {"a": 0, "b": 5}, 4, edges=[edge("a", "b", 1)], smem=4096)
-    copy = next(n for n, s in enumerate(schedule.storage) if s.reader)
-    assert judged(schedule, lambda d: d["storage"].pop(copy)) == [
-        "storage: a for b at distance 1 in registers of right has no slots"
-    ]
+    entry = next(n for n, s in enumerate(schedule.storage) if getattr(s, key))
+    told = judged(schedule, lambda d: d["storage"].pop(entry))
+    assert told == [f"storage: a {where} has no slots"]
 
 
 def test_what_is_read_in_memory_has_no_copy() -> None:

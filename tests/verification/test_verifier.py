@@ -109,102 +109,32 @@ def promise_of(interval: float, bound: float) -> Data:
     return {"interval_cycles": interval, "iterations": 64, "conditions": [first], "bound": least}
 
 
-CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
-    "completeness": (
-        lambda d: d.pop("initiation_interval"),
-        "completeness: the schedule has no initiation_interval",
-    ),
-    "groups": (
-        lambda d: d["groups"][1].update(warps=1),
-        "groups: s0 needs 4 warps, its group compute0 has 1",
-    ),
-    "variable latency": (
-        lambda d: d["groups"][0].update(variable_latency=False),
-        "variable latency: k has variable latency, its group load is not for it",
-    ),
-    "dependence": (
-        lambda d: place(d, "n0.reduce", start=500),
-        "dependence: s0 -> n0.reduce (distance 0): issues 500 after it, needs 559",
-    ),
-    "capacity": (
-        lambda d: place(d, "p1", start=1950 - 1024),
-        "capacity: unit mufu in slot 938: 2 in use by p0, p1, capacity 1",
-    ),
-    "completion": (
-        lambda d: d.update(length=3000),
-        "completion: l0 ends at 3072, the length is 3000",
-    ),
-    "concurrency": (
-        lambda d: place(d, "l0.reduce", start=1530),
-        "concurrency: o0 waits for v while group compute0 is issuing l0.reduce (cycle 6 of 94)",
-    ),
-    "registers": (
-        lambda d: d["groups"][1].update(registers=208),
-        (
-            "registers: group compute0 in slot 1468: 198 registers per thread live, 192 of 208 "
-            "allocated are for values"
-        ),
-    ),
-    "register file": (
-        lambda d: [group.update(registers=256) for group in d["groups"]],
-        "register file: the groups take 98304 registers, a launch of 384 threads gets 64512",
-    ),
-    "memory": (
-        lambda d: d["machine"]["memories"]["smem"].update(capacity=90_000),
-        "memory: smem in slot 0: 98304 live, capacity 87952",
-    ),
-    "addresses": (
-        lambda d: next(s for s in d["storage"] if s["value"] == "v").update(
-            addresses=[65536, 98304]
-        ),
-        "addresses: k of iteration 1 and v of iteration 0 are both live at smem address 65536",
-    ),
-    "slots": (
-        lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(slots=1),
-        "slots: n0 in registers lives 2059 and has 1 slots, needs 2",
-    ),
-    "storage": (
-        lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(size=3),
-        "storage: n0 in registers of compute0 takes 2 a slot, not 3",
-    ),
-    "statistics": (
-        lambda d: d["groups"][1].update(registers_live=248),
-        "statistics: group compute0 says 248 registers live, 198 are",
-    ),
-    "programs": (
-        lambda d: d["programs"][0]["body"].pop(1),
-        "programs: k is issued in parts [] of 48",
-    ),
-    "proof": (
-        lambda d: d["proof"]["bound"].update(unit="mufu"),
-        "proof: the proof says unit mufu needs 2048, it needs 1056",
-    ),
-    "promise": (
-        lambda d: d.update(promise=promise_of(2048.0, 2049.0)),
-        "promise: the bound of 2049 cycles by work: case 0 adds up to 1 T >= 2048",
-    ),
+CHANGES: dict[str, Callable[[Data], object]] = {
+    "completeness": lambda d: d.pop("initiation_interval"),
+    "groups": lambda d: d["groups"][1].update(warps=1),
+    "variable latency": lambda d: d["groups"][0].update(variable_latency=False),
+    "dependence": lambda d: place(d, "n0.reduce", start=500),
+    "capacity": lambda d: place(d, "p1", start=1950 - 1024),
+    "completion": lambda d: d.update(length=3000),
+    "concurrency": lambda d: place(d, "l0.reduce", start=1530),
+    "registers": lambda d: d["groups"][1].update(registers=208),
+    "register file": lambda d: [group.update(registers=256) for group in d["groups"]],
+    "memory": lambda d: d["machine"]["memories"]["smem"].update(capacity=90_000),
+    "addresses": lambda d: [s.update(addresses=[0] * s["slots"]) for s in d["storage"]],
+    "slots": lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(slots=1),
+    "storage": lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(size=3),
+    "statistics": lambda d: d["groups"][1].update(registers_live=248),
+    "programs": lambda d: d["programs"][0]["body"].pop(1),
+    "proof": lambda d: d["proof"]["bound"].update(unit="mufu"),
+    "promise": lambda d: d.update(promise=promise_of(2048.0, 2049.0)),
 }
+"""By rule, a change that breaks it; `test_at_the_limit` and others have the words of each."""
 
 
 @pytest.mark.parametrize("rule", CHANGES)
-def test_a_broken_rule_is_named_with_both_numbers(
-    attention_schedule: twill.Schedule, rule: str
-) -> None:
-    change, message = CHANGES[rule]
-    assert message in broken(attention_schedule, change)
-
-
-def test_turns_are_checked() -> None:
-    loop = small_loop(
-        [op("a", "TC", 2, asynchronous=True, issue=1), op("b", "TC", 2, asynchronous=True, issue=1)]
-    )
-    machine = small_machine(hop=2)
-    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
-    start = {"a": 0, "b": 2}
-    schedule = hand_made(loop, machine, 6, start, {"a": "left", "b": "right"}, groups)
-    assert [str(v) for v in twill.verify(schedule).violations] == [
-        "turns: b of group right follows a of group left on TC after 2, passing the turn takes 3"
-    ]
+def test_a_broken_rule_of_a_kernel_is_named(attention_schedule: twill.Schedule, rule: str) -> None:
+    told = broken(attention_schedule, CHANGES[rule])
+    assert any(message.startswith(f"{rule}: ") for message in told)
 
 
 def test_every_rule_has_a_violation(attention_schedule: twill.Schedule) -> None:
@@ -223,29 +153,13 @@ def test_no_promise_is_below_its_bound(attention_schedule: twill.Schedule) -> No
     ]
 
 
-def test_a_transfer_costs_time_and_needs_a_place() -> None:
-    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU", 2)], [edge("a", "b")])
-    machine = small_machine(hop=1, smem=4096)
-    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
-    home = {"a": "left", "b": "right"}
-    assert twill.verify(hand_made(loop, machine, 6, {"a": 0, "b": 5}, home, groups)).valid
-    early = hand_made(loop, machine, 6, {"a": 0, "b": 4}, home, groups)
-    assert [str(v) for v in twill.verify(early).violations] == [
-        "dependence: a -> b (distance 0) across groups left and right: issues 4 after it, needs 5"
-    ]
-    homeless = broken(
-        hand_made(loop, machine, 6, {"a": 0, "b": 5}, home, groups),
-        lambda d: d.update(storage=[s for s in d["storage"] if not s.get("transfer")]),
-    )
-    assert homeless == ["storage: a staged in smem has no slots"]
-
-
 def test_a_copy_is_got_before_it_is_read() -> None:
     """The wait in front of it would be for nothing: the reader has the copy of the round before."""
     loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU", 2)], [edge("a", "b")])
     groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
     machine = small_machine(hop=1, smem=4096)
     schedule = hand_made(loop, machine, 6, {"a": 0, "b": 5}, {"a": "left", "b": "right"}, groups)
+    assert twill.verify(schedule).valid
 
     def late(data: Data) -> None:
         (body,) = [p["body"] for p in data["programs"] if p["group"] == "right"]

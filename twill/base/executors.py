@@ -24,6 +24,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
 )
 from concurrent.futures import wait as wait_for
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
@@ -172,7 +173,11 @@ def _answer(call: bytes) -> bytes:
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Let Ctrl-C wait: a worker that is still starting would answer it with a traceback."""
+    """Let Ctrl-C wait: a worker that is still starting would answer it with a traceback.
+
+    The tracker of `multiprocessing`, whose start would let it through, starts before.
+    """
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
