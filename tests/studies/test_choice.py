@@ -116,6 +116,16 @@ def test_registers_that_the_compiler_takes_are_kept_in_a_second_search(
     answers(monkeypatch, {"first": of(judged, 900)})
     assert chosen(search, (given,))[0].schedule.name == "first"
     assert searched == ["hopper_h100"]
+    searched.clear()
+    answers(monkeypatch, {"first": of(judged, 900, "serialized"), "second": of(judged, 1000)})
+    asked: list[str] = []
+
+    def restart(machine: twill.Machine) -> list[twill.Schedule]:
+        asked.append(machine.name)
+        return [given]
+
+    chosen(search, (given,), restart=restart)
+    assert (asked, searched) == (["hopper_h100_ptxas"], ["hopper_h100", "hopper_h100"])
 
 
 def test_ctrl_c_in_the_second_search_keeps_the_first_answer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,7 @@ from typer import Option
 
 from twill.base import interruptions
 from twill.base.console import Report, note, progress, warn
+from twill.base.deadline import Deadline
 from twill.base.errors import InputError
 from twill.base.files import STANDARD_OUTPUT, check_target
 from twill.cli.command import Output, command, refusals
@@ -27,6 +28,7 @@ from twill.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
     from twill.polish import Polished
     from twill.sim.engine import Conditions
@@ -156,7 +158,10 @@ class Polishing:
     conditions: Sequence[Conditions]
     jobs: int
     timeout: float | None = None
-    different: int = 0  # programs besides the best one that are compiled, if the compiler judges
+    # Programs besides the best one that are compiled, if the compiler judges; and where a search
+    # for another machine begins, by default with the same schedules.
+    different: int = 0
+    restart: Callable[[Machine], Sequence[Schedule]] | None = None
 
 
 def different_of(judge: str, effort: EffortName) -> int:
@@ -174,6 +179,8 @@ def polished(
     from twill.polish import polish as search
     from twill.studies.choice import chosen
 
+    clock = Deadline(how.timeout)
+
     def searched(begin: Sequence[Schedule]) -> Polished:
         return search(
             begin[0],
@@ -182,7 +189,7 @@ def polished(
             seed=how.seed,
             conditions=how.conditions,
             jobs=how.jobs,
-            timeout=how.timeout,
+            timeout=clock.left,
             report=report,
             keep=kept if kept.file is not None else None,
             different=how.different,
@@ -191,6 +198,6 @@ def polished(
     try:
         if not how.different:
             return searched(given), [], None
-        return *chosen(searched, given, how.jobs, report), None
+        return *chosen(searched, given, how.jobs, report, restart=how.restart), None
     except Interrupted as interrupted:
         return interrupted.polished, [], interrupted

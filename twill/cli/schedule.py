@@ -280,6 +280,7 @@ class _Finding:
     def __init__(self, effort: Effort, report: Report, kept: Kept) -> None:
         self._effort, self._report, self._kept = effort, report, kept
         self._clock = Deadline(effort.timeout)
+        self._asked: Sequence[Request] = ()
         self.found: list[Solved] = []
         self.better: Polished | None = None
         self.trials: Sequence[Trial] = ()
@@ -289,6 +290,7 @@ class _Finding:
         """Find schedules of the static model; the first one counts."""
         from twill.search.request import answers
 
+        self._asked = asked
         half = None if self._effort.timeout is None else self._effort.timeout / 2
         clock = Deadline(half) if len(asked) > 1 or asked[0].work is not None else None
         solve = self._effort.solver(self._report, self._keep, clock)
@@ -303,8 +305,16 @@ class _Finding:
     def polish(self, how: Polishing) -> None:
         """Find a faster program in the time that is left."""
         given = [one.schedule for one in self.found]
-        how = replace(how, timeout=self._clock.left)
+        how = replace(how, timeout=self._clock.left, restart=self._restart)
         self.better, self.trials, self.stopped = polished(given, how, self._report, self._kept)
+
+    def _restart(self, machine: Machine) -> list[Schedule]:
+        """Find schedules of the static model for another machine."""
+        from twill.search.request import answers
+
+        asked = [replace(request, machine=machine) for request in self._asked]
+        solve = self._effort.solver(self._report, lambda _: None, self._clock)
+        return [solved.schedule for solved in answers(asked, solve)]
 
     def interrupted(self, stopped: KeyboardInterrupt) -> None:
         """Take what was found until Ctrl-C."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -127,16 +128,13 @@ def schedule(
         return found(request).schedule
     asked = beginnings(request)
     first, *others = (one.schedule for one in answers(asked, found))
-    return polish(
-        first,
-        others=others,
-        effort=effort or "normal",
-        seed=seed,
-        conditions=conditions,
-        jobs=jobs,
-        judge=judge,
-        report=report,
-    ).schedule
+
+    def restart(machine: Machine) -> list[Schedule]:
+        again = (replace(question, machine=machine) for question in asked)
+        return [one.schedule for one in answers(again, found)]
+
+    how = _Options(effort or "normal", None, seed, tuple(conditions), jobs, judge, report)
+    return _polish(first, others, how, restart).schedule
 
 
 def polish(
@@ -156,25 +154,51 @@ def polish(
     The answer's `schedule` is the best that was found. `effort`, or else `simulations`, sets the
     number of programs to simulate; the rest is as in `twill.polish.polish`.
     """
-    if effort not in EFFORTS:
-        raise InputError(f"one of {', '.join(EFFORTS)} (got {short(effort)})", path="effort")
-    given = load_schedule(schedule)
-    different = DIFFERENT[effort] if judge_of(given.loop, judge) == COMPILED else 0
+    options = _Options(effort, simulations, seed, tuple(conditions), jobs, judge, report)
+    return _polish(load_schedule(schedule), others, options)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How a program is polished, as `polish` has it."""
+
+    effort: Effort
+    simulations: int | None
+    seed: int
+    conditions: tuple[Conditions, ...]
+    jobs: int
+    judge: Judge | None
+    report: Report
+
+
+def _polish(
+    given: Schedule,
+    others: Sequence[Schedule],
+    how: _Options,
+    restart: Callable[[Machine], Sequence[Schedule]] | None = None,
+) -> Polished:
+    if how.effort not in EFFORTS:
+        raise InputError(f"one of {', '.join(EFFORTS)} (got {short(how.effort)})", path="effort")
+    compiled = judge_of(given.loop, how.judge) == COMPILED
 
     def search(begin: Sequence[Schedule]) -> Polished:
         return polished(
             begin[0],
             others=begin[1:],
-            simulations=simulations or programs_of(effort, given.loop),
-            seed=seed,
-            conditions=conditions,
-            jobs=jobs,
-            report=report,
-            different=different,
+            simulations=how.simulations or programs_of(how.effort, given.loop),
+            seed=how.seed,
+            conditions=how.conditions,
+            jobs=how.jobs,
+            report=how.report,
+            different=DIFFERENT[how.effort] if compiled else 0,
         )
 
     begin = (given, *others)
-    return chosen(search, begin, jobs, report)[0] if different else search(begin)
+    return (
+        chosen(search, begin, how.jobs, how.report, restart=restart)[0]
+        if compiled
+        else search(begin)
+    )
 
 
 def subtile(

@@ -116,6 +116,8 @@ def chosen(
     given: Sequence[Schedule],
     jobs: int = 1,
     report: Report = silent,
+    *,
+    restart: Callable[[Machine], Sequence[Schedule]] | None = None,
 ) -> tuple[Polished, list[Trial]]:
     """Search for programs, and choose among the best by machine code.
 
@@ -130,6 +132,8 @@ def chosen(
         Where the search begins.
     jobs, report
         As `compiled_best` has them.
+    restart : callable, optional
+        Returns where a search for another machine begins; the given schedules without it.
 
     Returns
     -------
@@ -153,7 +157,8 @@ def chosen(
             return found, trials
         report(f"none of {plural(len(trials), 'program')} is compiled as written; trying {strict}")
         machine = Machine.named(strict)
-        again = search([one.model_copy(update={"machine": machine}) for one in given])
+        same = [one.model_copy(update={"machine": machine}) for one in given]
+        again = search(same if restart is None else restart(machine))
         best, further = compiled_best((again.schedule, *again.different), jobs, report)
     except RefusedError:
         return found, trials
