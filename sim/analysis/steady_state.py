@@ -108,8 +108,7 @@ def confidence(gaps: Sequence[float]) -> Batches | None:
 
     The gaps are cut into 10 to 30 batches of equal length (Schmeiser 1982). Means of long batches
     are nearly independent and normal (Law and Kelton, Simulation Modeling and Analysis, section
-    9.5.3). The lag-1 autocorrelation of independent means lies beyond the limit, of either sign,
-    once in 20 runs.
+    9.5.3). The lag-1 autocorrelation of independent means is above the limit once in 40 runs.
 
     `gaps`: distances between completions in the steady state, in cycles.
     """

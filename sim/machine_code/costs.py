@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 SOURCES = {
-    "MB": "tests/data/machine_code/micro_benchmarks.csv: streams of one instruction, on an H200",
+    "MB": "traces/measure/h200_sass_costs.csv: streams of one instruction, on an H200",
     "H200": "traces/measure/h200_*.csv: micro-benchmarks of products and loads, on an H200",
     "CTL": "stall counts and scoreboards that ptxas writes into the instructions",
     "HP": "github.com/HPMLL/NVIDIA-Hopper-Benchmark at ded6f57; an H800 PCIe",

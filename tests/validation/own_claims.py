@@ -91,6 +91,6 @@ def throughput(case: Case) -> tuple[Figure, ...]:
         f"({worst.what})",
         passed=not missed,
         reason=f"Missed: {'; '.join(missed)}. "
-        "docs/results.md takes each apart by switching one mechanism at a time.",
+        "traces/results/switches.csv has them with one mechanism switched off at a time.",
     )
     return found
