@@ -18,7 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 KINDS = {".py", ".toml", ".json", ".mlir", ".csv", ".typed", ".j2", ".css", ".js"}
-MEASURED = ("traces/measure/", "traces/results/")  # nothing packaged reads it, but one file
+# Read by nothing that is packaged, but one file.
+MEASURED = ("traces/measure/", "traces/measured/", "traces/results/")
 READ = "traces/results/predictions.csv"
 HAND_WRITTEN = "twill/traces/schedules/paper_example_by_hand.json"
 # Programs of both architectures, with parts, copies and turns, under conditions that use all else.

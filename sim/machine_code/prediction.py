@@ -7,6 +7,7 @@ import functools
 import statistics
 from dataclasses import dataclass, replace
 
+from twill.base.errors import InputError
 from twill.sim.machine_code.costs import MECHANISMS, Costs
 from twill.sim.machine_code.groups import Waits
 from twill.sim.machine_code.launch import Kernel, launched
@@ -125,7 +126,7 @@ def predicted(
     Raises
     ------
     InputError
-        If an instruction is unknown, or the kernel does not end.
+        If an instruction is unknown, the kernel does not end, or more iterations take no longer.
     """
     used = costs or Costs()
     steps = tuple(Step(one) for one in read_listing(kernel.listing))
@@ -144,6 +145,10 @@ def predicted(
     repeated = [_same(a, b) for a, b in zip(firsts, seconds, strict=True)]
     seen = [interval for interval, twice in zip(seconds, repeated, strict=True) if twice]
     first, end, iterations = runs[0][0], runs[0][-1], most - least
+    if end.cycles <= first.cycles:
+        raise InputError(
+            "no loop of the block that was executed has more rounds for more iterations"
+        )
 
     def without(mechanism: str) -> float:
         idle = replace(used, **MECHANISMS[mechanism])

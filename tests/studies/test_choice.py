@@ -20,6 +20,7 @@ from twill.frontends import load_loop
 from twill.polish import Interrupted, Polished
 from twill.search.scheduler import schedule as static_schedule
 from twill.studies import choice
+from twill.studies import judged as judging
 from twill.studies.choice import COMPILED, SIMULATED, chosen, compiled_best, judge_of
 from twill.studies.judged import Evidence, Judged, evidence, judged_file, kind_of
 
@@ -255,3 +256,19 @@ def test_a_kernel_that_is_not_executed_says_why(tmp_path: Path) -> None:
     assert (found.prediction, found.evidence, found.cycles) == (None, None, None)
     assert "make_arguments" in found.unpredicted
     assert found.data()["promised_cycles"] is None
+
+
+def test_a_defect_of_the_simulator_leaves_the_compiled_kernel(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("R999")
+
+    monkeypatch.setattr(judging, "predicted", broken)
+    text = (FOLDER / "gemm_grouped.sass").read_text()
+    cubin = Cubin("kernel", 90, 8, 131340, 0, "", text)
+    found = judged_file(FOLDER / "gemm_grouped.py", compiler=lambda _file, _architecture: cubin)
+    assert found.made == judged.made
+    assert found.prediction is None
+    assert "a defect of this simulator: KeyError" in found.unpredicted
+    assert "R999" in capsys.readouterr().err

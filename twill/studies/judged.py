@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from twill.base.console import Report, paragraph, say, silent
+from twill.base.console import Report, paragraph, say, silent, warn
 from twill.base.errors import InputError
 from twill.base.files import read_bytes
 from twill.base.formats import cycles, plural
@@ -144,6 +144,9 @@ def judged_file(
         prediction = predicted(kernel, mechanisms=mechanisms)
     except InputError as error:
         unpredicted = str(error)
+    except Exception as error:  # the program and its compiled kernel stay good answers
+        unpredicted = f"a defect of this simulator: {type(error).__name__}: {error}"
+        warn(f"{path}: {unpredicted}")
     found = None if prediction is None or code.architecture != 90 else evidence().get(kind_of(made))
     return Judged(made, prediction, unpredicted, found)
 

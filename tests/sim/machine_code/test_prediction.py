@@ -57,6 +57,12 @@ def test_numbers_and_grid_are_those_of_an_emitted_file() -> None:
         given_arguments(text.replace('"grid"', '"blocks"'), 8)
 
 
+def test_a_loop_of_as_many_rounds_whatever_is_given_is_refused() -> None:
+    fixed = replace(kernel(), source=kernel().source.replace("iterations * 64}", "512}"))
+    with pytest.raises(InputError, match="more rounds for more iterations"):
+        predicted(fixed)
+
+
 def test_an_unknown_instruction_is_named() -> None:
     text = kernel().listing.replace(" LOP3.LUT", " FROB.LUT", 1)
     with pytest.raises(InputError, match=r"unknown instruction FROB\.LUT"):
