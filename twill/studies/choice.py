@@ -251,5 +251,7 @@ def print_trials(trials: Sequence[Trial]) -> None:
         Column("machine code", form="{:,.0f}".format),
         Column("compiled"),
     ]
-    paragraph(f"chosen among {plural(len(trials), 'program')} by machine code, the first:")
+    known = any(trial.judged is not None and trial.judged.cycles is not None for trial in trials)
+    how = "machine code" if known else "the simulated SM, as no machine code was executed"
+    paragraph(f"chosen among {plural(len(trials), 'program')} by {how}, the first:")
     Table(columns, rows).print()
