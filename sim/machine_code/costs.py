@@ -76,8 +76,9 @@ class Costs:
 
 def sources() -> dict[str, tuple[float, str, str]]:
     """Return value, unit and source of each cost, by name."""
+    usual = Costs()
     return {
-        one.name: (float(getattr(Costs, one.name)), one.metadata["unit"], one.metadata["source"])
+        one.name: (float(getattr(usual, one.name)), one.metadata["unit"], one.metadata["source"])
         for one in fields(Costs)
     }
 

@@ -92,6 +92,7 @@ def test_every_cost_has_a_source_that_is_no_kernel() -> None:
         origin = source.split(":")[0]
         assert origin in SOURCES, name
         assert unit, name
+        assert not any(word in source for word in ("gemm", "attention", "fa_", "kernel")), name
         assert (name in DERIVED or name in TOGETHER) == (origin == "MB"), name
     text = " ".join(SOURCES.values())
     assert "measured/kernels" not in text

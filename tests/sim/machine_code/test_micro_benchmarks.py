@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from twill.sim.machine_code.barriers import MBarriers, NamedBarriers
-from twill.sim.machine_code.costs import Costs
-from twill.sim.machine_code.launch import Launch
-from twill.sim.machine_code.listing import Instruction, read_listing
-from twill.sim.machine_code.port import Port
-from twill.sim.machine_code.sm import Executed, Scheduler
-from twill.sim.machine_code.steps import Step
+import twill.sim
+from tests.support import engine
 
+PACKAGE = "twill.sim.machine_code"
 DATA = Path(__file__).parents[2] / "data" / "machine_code"
 ROWS = (DATA / "measured.csv").read_text().splitlines()
 MEASURED = {row["benchmark"]: row for row in csv.DictReader(ROWS)}
@@ -24,11 +23,28 @@ TOLERANCE = 0.11
 PARAMETER = 0x210  # place of the number of rounds in the constant bank
 
 
-def executed(name: str, rounds: int) -> Executed:
-    steps = tuple(Step(one) for one in read_listing((DATA / f"{name}.sass").read_text()))
+def module(name: str) -> Any:
+    """Return a module of the simulator, compiled or in Python, as it is imported just now."""
+    return importlib.import_module(f"{PACKAGE}.{name}")
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the simulator be Python: methods that are compiled cannot be replaced."""
+    for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
+        monkeypatch.delitem(sys.modules, name)
+    finders = [finder for finder in sys.meta_path if not isinstance(finder, engine.Compiled)]
+    monkeypatch.setattr(sys, "meta_path", finders)
+    monkeypatch.setattr(twill.sim, "machine_code", None, raising=False)
+    assert module("sm").__file__.endswith(".py")
+
+
+def executed(name: str, rounds: int) -> Any:
+    text = (DATA / f"{name}.sass").read_text()
+    steps = tuple(module("steps").Step(one) for one in module("listing").read_listing(text))
     warps = 8 if "_beside_" in name or name.startswith("hand_over") else 4
-    launch = Launch({PARAMETER: rounds}, {}, (0, 0, 0), warps, warps, 0)
-    return Scheduler(steps, launch, Costs()).run()
+    launch = module("launch").Launch({PARAMETER: rounds}, {}, (0, 0, 0), warps, warps, 0)
+    return module("sm").Scheduler(steps, launch, module("costs").Costs()).run()
 
 
 def cycles(name: str) -> tuple[float, float]:
@@ -57,42 +73,44 @@ def test_a_micro_benchmark_takes_what_was_measured(name: str) -> None:
     assert as_measured(name), (cycles(name), MEASURED[name])
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_an_ignored_stall_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Step.__init__
+    made = module("steps").Step.__init__
 
-    def without(step: Step, one: Instruction) -> None:
+    def without(step: Any, one: object) -> None:
         made(step, one)
         step.stall = 1
 
-    monkeypatch.setattr(Step, "__init__", without)
+    monkeypatch.setattr(module("steps").Step, "__init__", without)
     assert not as_measured("try_wait")
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_barrier_that_never_blocks_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def arrive(_: object, *arguments: object) -> None:
         go = arguments[-1]
         if callable(go):
             go()
 
-    monkeypatch.setattr(NamedBarriers, "arrive", arrive)
+    monkeypatch.setattr(module("barriers").NamedBarriers, "arrive", arrive)
     assert not as_measured("bar_sync")
     assert not as_measured("hand_over_4")
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_port_of_twice_the_width_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    access = Port.access
-    monkeypatch.setattr(Port, "access", lambda port, n: access(port, n / 2))
+    access = module("port").Port.access
+    monkeypatch.setattr(module("port").Port, "access", lambda port, n: access(port, n / 2))
     assert not as_measured("sts_128")
     assert not as_measured("sts_128_beside_n64")
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_phase_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    wait = MBarriers.wait
+    wait = module("barriers").MBarriers.wait
 
-    def early(
-        barriers: MBarriers, address: int, _: int, go: Callable[[], None], answer: float
-    ) -> None:
+    def early(barriers: Any, address: int, _: int, go: Callable[[], None], answer: float) -> None:
         wait(barriers, address, 1 - barriers.at(address).phase, go, answer)
 
-    monkeypatch.setattr(MBarriers, "wait", early)
+    monkeypatch.setattr(module("barriers").MBarriers, "wait", early)
     assert not as_measured("hand_over_4")
