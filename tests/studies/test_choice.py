@@ -119,6 +119,13 @@ def test_registers_that_the_compiler_takes_are_kept_in_a_second_search(
     assert searched == ["hopper_h100"]
     searched.clear()
     answers(monkeypatch, {"first": of(judged, 900, "serialized"), "second": of(judged, 1000)})
+    searched.clear()
+    machine = given.machine.model_copy(update={"description": "mine"})
+    own = given.model_copy(update={"machine": machine})
+    answers(monkeypatch, {"first": of(judged, 900, "serialized")})
+    assert chosen(search, (own,))[0].schedule.machine.description == "mine"
+    searched.clear()
+    answers(monkeypatch, {"first": of(judged, 900, "serialized"), "second": of(judged, 1000)})
     asked: list[str] = []
 
     def restart(machine: twill.Machine) -> list[twill.Schedule]:

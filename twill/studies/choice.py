@@ -155,6 +155,8 @@ def chosen(
         strict = f"{best.machine.name}{STRICT}"
         if not trials[0].faults or strict not in packaged_machines():
             return found, trials
+        if best.machine != Machine.named(best.machine.name):  # the user's own, of the same name
+            return found, trials
         report(f"none of {plural(len(trials), 'program')} is compiled as written; trying {strict}")
         machine = Machine.named(strict)
         same = [one.model_copy(update={"machine": machine}) for one in given]
