@@ -23,7 +23,7 @@ BLOCKS = False, True  # whether it is the last one of the grid, of which the lon
 REPEATS = 0.01
 """Part by which two intervals of one execution may differ and still be called the same."""
 MOST_WAITS = 20
-EVIDENCE = {
+ORIGINS = {
     90: "costs of single instructions measured on an H200; no kernel is fitted",
     100: "costs of an H200, none of which was measured on a Blackwell GPU",
 }
@@ -88,7 +88,7 @@ class Prediction:
         asked for; below zero where the groups then meet in a worse phase.
     waits : tuple of Waiting
         Waits of groups, the longest first.
-    evidence : str
+    origin : str
         Origin of the costs.
     """
 
@@ -103,7 +103,7 @@ class Prediction:
     delayed_cycles: float
     mechanisms: dict[str, float]
     waits: tuple[Waiting, ...]
-    evidence: str
+    origin: str
 
 
 def predicted(
@@ -167,7 +167,7 @@ def predicted(
         delayed_cycles=(end.delayed - first.delayed) / iterations,
         mechanisms={name: without(name) for name in MECHANISMS} if mechanisms else {},
         waits=_longest(kernel.source, steps, _between(first, end, iterations)),
-        evidence=EVIDENCE[kernel.architecture],
+        origin=ORIGINS[kernel.architecture],
     )
 
 

@@ -32,4 +32,4 @@ def print_prediction(found: Prediction) -> None:
         if w.cycles < IDLE * most
     ]
     Table(columns, rows[:SHOWN]).print()
-    say(found.evidence)
+    say(found.origin)

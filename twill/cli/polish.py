@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,6 @@ from typer import Option
 
 from twill.base import interruptions
 from twill.base.console import Report, note, progress, warn
-from twill.base.deadline import Deadline
 from twill.base.errors import InputError
 from twill.base.files import STANDARD_OUTPUT, check_target
 from twill.cli.command import Output, command, refusals
@@ -28,11 +27,9 @@ from twill.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
     from twill.polish import Polished
-    from twill.sim.engine import Conditions
-    from twill.studies.choice import Trial
+    from twill.studies.choice import Polishing, Trial
 
 
 class Kept:
@@ -122,7 +119,7 @@ def polish(
     from twill.frontends.schedules import load_schedule
     from twill.polish import programs_of
     from twill.show.schedule import polished_data, print_polished
-    from twill.studies.choice import judge_of, print_trials
+    from twill.studies.choice import Polishing, different_of, print_trials
 
     with Kept() as kept:
         with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
@@ -134,7 +131,7 @@ def polish(
                 seed,
                 conditions_of(judging.conditions),
                 processes(judging.jobs),
-                different=different_of(judge_of(given.loop, judging.judge), effort),
+                different=different_of(given.loop, judging.judge, effort),
             )
             found, trials, stopped = polished((given,), how, report, kept)
 
@@ -149,55 +146,14 @@ def polish(
         raise stopped
 
 
-@dataclass(frozen=True)
-class Polishing:
-    """How far a better program is looked for, as `twill.polish.polish` has it."""
-
-    simulations: int
-    seed: int
-    conditions: Sequence[Conditions]
-    jobs: int
-    timeout: float | None = None
-    # Programs besides the best one that are compiled, if the compiler judges; and where a search
-    # for another machine begins, by default with the same schedules.
-    different: int = 0
-    restart: Callable[[Machine], Sequence[Schedule]] | None = None
-
-
-def different_of(judge: str, effort: EffortName) -> int:
-    """Return how many programs besides the best one are compiled."""
-    from twill.studies.choice import COMPILED, DIFFERENT
-
-    return DIFFERENT[effort.value] if judge == COMPILED else 0
-
-
 def polished(
     given: Sequence[Schedule], how: Polishing, report: Report, kept: Kept
 ) -> tuple[Polished, list[Trial], KeyboardInterrupt | None]:
     """Return the best program, those it was chosen among, and the interruption if there was one."""
     from twill.polish import Interrupted
-    from twill.polish import polish as search
-    from twill.studies.choice import chosen
-
-    clock = Deadline(how.timeout)
-
-    def searched(begin: Sequence[Schedule]) -> Polished:
-        return search(
-            begin[0],
-            others=begin[1:],
-            simulations=how.simulations,
-            seed=how.seed,
-            conditions=how.conditions,
-            jobs=how.jobs,
-            timeout=clock.left,
-            report=report,
-            keep=kept if kept.file is not None else None,
-            different=how.different,
-        )
+    from twill.studies.choice import polished as search
 
     try:
-        if not how.different:
-            return searched(given), [], None
-        return *chosen(searched, given, how.jobs, report, restart=how.restart), None
+        return *search(given, how, report, kept if kept.file is not None else None), None
     except Interrupted as interrupted:
         return interrupted.polished, [], interrupted

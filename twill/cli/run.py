@@ -229,9 +229,9 @@ class Verdict:
 
 def _run_machine_code(file: str, trace: str | None, *, as_json: bool) -> None:
     """Compile a kernel file and print the cycles that its machine code takes."""
-    from twill.compiled import compile_file
+    from twill.compiled import architecture_of, compile_file
     from twill.sim.machine_code.trace import traced
-    from twill.studies.judged import architecture_of, judged_file, kernel_of, print_judged
+    from twill.studies.judged import judged_file, kernel_of, print_judged
 
     check_target(trace)
     compiler = functools.cache(compile_file)

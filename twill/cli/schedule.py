@@ -26,7 +26,7 @@ from twill.cli.options import (
     pairs,
     processes,
 )
-from twill.cli.polish import Kept, Polishing, different_of, polished
+from twill.cli.polish import Kept, polished
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
-    from twill.studies.choice import Trial
+    from twill.studies.choice import Polishing, Trial
     from twill.studies.suggest import Suggestions
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
@@ -244,7 +244,7 @@ def schedule(
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
     from twill.search.request import beginnings
-    from twill.studies.choice import judge_of
+    from twill.studies.choice import Polishing, different_of
 
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
@@ -263,7 +263,7 @@ def schedule(
                 finding.statically(asked)
                 if simulations is not None:
                     jobs = processes(dynamic.jobs)
-                    different = different_of(judge_of(request.loop, dynamic.judge), dynamic.named)
+                    different = different_of(request.loop, dynamic.judge, dynamic.named)
                     how = Polishing(simulations, question.seed, conditions, jobs)
                     finding.polish(replace(how, different=different))
             except KeyboardInterrupt as interrupted:

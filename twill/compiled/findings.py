@@ -46,6 +46,7 @@ _LOSSES = {
     ),
     "": ("loss", "ptxas warns", "look for the message in the manual of ptxas"),
 }
+BLACKWELL = "nvidia.blackwell"  # what only kernel files for Blackwell import from
 _USED = re.compile(r"Used (\d+) registers")
 
 
@@ -64,9 +65,9 @@ class Limits:
         return cls(shared, memories.tmem.capacity if memories.tmem is not None else 0)
 
 
-def architecture_of(machine: Machine) -> int:
-    """Return the target of kernels for a machine: 100 with tensor memory, else 90."""
-    return 90 if machine.memories.tmem is None else 100
+def architecture_of(text: str) -> int:
+    """Return what a kernel file is for: 100 if it uses what only Blackwell has, else 90."""
+    return 100 if BLACKWELL in text else 90
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,9 @@ class Compiled:
 
 
 def check(
-    path: str | os.PathLike[str], architecture: int, limits: Limits | None = None
+    path: str | os.PathLike[str],
+    architecture: int | None = None,
+    limits: Limits | None = None,
 ) -> Compiled:
     """Compile a kernel file and check what comes out; takes some seconds and needs Triton.
 
@@ -116,8 +119,8 @@ def check(
     ----------
     path : path
         A kernel file, as `twill.compiled.cubin.compile_file` takes it.
-    architecture : int
-        90 or 100.
+    architecture : int, optional
+        90 or 100; what the file is for without it.
     limits : Limits, optional
         Memory of an SM; by default that of an H100 and a B200.
 
@@ -129,7 +132,8 @@ def check(
         If there is no such file, it does not compile, or its roles cannot be read.
     """
     text = read_bytes(path).decode(errors="replace")
-    return judge(compile_file(path, architecture), text, str(path), limits)
+    code = compile_file(path, architecture or architecture_of(text))
+    return judge(code, text, str(path), limits)
 
 
 def judge(cubin: Cubin, text: str, file: str, limits: Limits | None = None) -> Compiled:

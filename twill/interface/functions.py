@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -18,7 +18,6 @@ from twill.base.errors import InputError, RefusedError, short
 from twill.frontends import load_loop, subtiling
 from twill.frontends.schedules import load_schedule
 from twill.polish import DEFAULT_CONDITIONS, EFFORTS, Polished, programs_of
-from twill.polish import polish as polished
 from twill.search.request import (
     EngineName,
     Request,
@@ -31,7 +30,7 @@ from twill.search.request import (
 from twill.search.scheduler import solve
 from twill.sim import execute
 from twill.sim.engine import Conditions
-from twill.studies.choice import COMPILED, DIFFERENT, chosen, judge_of
+from twill.studies.choice import Polishing, different_of, polished
 from twill.verification import Verdict
 from twill.verification import verify as judged
 
@@ -133,8 +132,9 @@ def schedule(
         again = (replace(question, machine=machine) for question in asked)
         return [one.schedule for one in answers(again, found)]
 
-    how = _Options(effort or "normal", None, seed, tuple(conditions), jobs, judge, report)
-    return _polish(first, others, how, restart).schedule
+    how = _polishing(request.loop, effort or "normal", judge)
+    how = replace(how, seed=seed, conditions=tuple(conditions), jobs=jobs, restart=restart)
+    return polished((first, *others), how, report)[0].schedule
 
 
 def polish(
@@ -154,51 +154,19 @@ def polish(
     The answer's `schedule` is the best that was found. `effort`, or else `simulations`, sets the
     number of programs to simulate; the rest is as in `twill.polish.polish`.
     """
-    options = _Options(effort, simulations, seed, tuple(conditions), jobs, judge, report)
-    return _polish(load_schedule(schedule), others, options)
+    given = load_schedule(schedule)
+    how = _polishing(given.loop, effort, judge)
+    how = replace(how, seed=seed, conditions=tuple(conditions), jobs=jobs)
+    if simulations:
+        how = replace(how, simulations=simulations)
+    return polished((given, *others), how, report)[0]
 
 
-@dataclass(frozen=True)
-class _Options:
-    """How a program is polished, as `polish` has it."""
-
-    effort: Effort
-    simulations: int | None
-    seed: int
-    conditions: tuple[Conditions, ...]
-    jobs: int
-    judge: Judge | None
-    report: Report
-
-
-def _polish(
-    given: Schedule,
-    others: Sequence[Schedule],
-    how: _Options,
-    restart: Callable[[Machine], Sequence[Schedule]] | None = None,
-) -> Polished:
-    if how.effort not in EFFORTS:
-        raise InputError(f"one of {', '.join(EFFORTS)} (got {short(how.effort)})", path="effort")
-    compiled = judge_of(given.loop, how.judge) == COMPILED
-
-    def search(begin: Sequence[Schedule]) -> Polished:
-        return polished(
-            begin[0],
-            others=begin[1:],
-            simulations=how.simulations or programs_of(how.effort, given.loop),
-            seed=how.seed,
-            conditions=how.conditions,
-            jobs=how.jobs,
-            report=how.report,
-            different=DIFFERENT[how.effort] if compiled else 0,
-        )
-
-    begin = (given, *others)
-    return (
-        chosen(search, begin, how.jobs, how.report, restart=restart)[0]
-        if compiled
-        else search(begin)
-    )
+def _polishing(loop: Loop, effort: Effort, judge: Judge | None) -> Polishing:
+    if effort not in EFFORTS:
+        raise InputError(f"one of {', '.join(EFFORTS)} (got {short(effort)})", path="effort")
+    different = different_of(loop, judge, effort)
+    return Polishing(programs_of(effort, loop), 0, DEFAULT_CONDITIONS, 1, different=different)
 
 
 def subtile(

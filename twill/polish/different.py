@@ -11,8 +11,7 @@ from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs
 from twill.polish.judge import Judge
 from twill.polish.search import Point, best_of, program_key
-
-NEAR = 1.25  # times the best interval, up to which a program is worth compiling; not measured
+from twill.polish.tuning import TUNING
 
 
 class Different:
@@ -42,7 +41,7 @@ class Different:
         seen, left = {program_key(best)}, self.count
         points = (point for point in self._points if not point.lack)
         for point in sorted(points, key=lambda point: point.energy):
-            if not left or point.energy > NEAR * interval:
+            if not left or point.energy > TUNING.chains.near * interval:
                 return
             with suppress(TwillError):
                 schedule = prepared(self._programs.schedule(point.candidate))

@@ -78,6 +78,7 @@ class Chains:
     # Part by which the interval may differ over more iterations: a program of
     # online_softmax_hopper takes 825 cycles in the first 64 and 792 afterwards.
     drift: float = 0.0025
+    near: float = 1.25  # times the best interval up to which programs are compiled; not measured
     better: float = 0.9995  # part of the best below which a program is better; not measured
     # Temperature at the beginning and at the end, as parts of the interval; not measured.
     hot: float = 0.012

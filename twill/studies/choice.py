@@ -17,6 +17,7 @@ from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.proof import MachineCode
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, paragraph, silent
+from twill.base.deadline import Deadline
 from twill.base.errors import InputError, MissingLibraryError, RefusedError, TwillError, short
 from twill.base.executors import local
 from twill.base.files import write_whole
@@ -26,7 +27,8 @@ from twill.base.tables import Column, Table
 from twill.compiled import Limits, kept
 from twill.compiled.cubin import Cubin
 from twill.emit import emitted
-from twill.polish import Interrupted, Polished
+from twill.polish import Interrupted, Polished, polish
+from twill.sim.engine import Conditions
 from twill.studies.judged import Judged, judged_file
 
 SIMULATED, COMPILED = "simulated", "compiled"
@@ -109,6 +111,68 @@ class Trial:
         """Return it as plain data."""
         code = None if self.judged is None else self.judged.cycles
         return {"promised_cycles": self.promised, "cycles": code, "faults": list(self.faults)}
+
+
+def different_of(loop: Loop, asked: str | None, effort: str) -> int:
+    """Return how many programs besides the best one are compiled; see `judge_of`."""
+    return DIFFERENT[effort] if judge_of(loop, asked) == COMPILED else 0
+
+
+@dataclass(frozen=True)
+class Polishing:
+    """How far a better program is looked for, as `twill.polish.polish` has it.
+
+    Attributes
+    ----------
+    different : int
+        Programs besides the best one that are compiled; 0 where the simulated SM judges.
+    restart : callable, optional
+        Returns where a search for another machine begins; the given schedules without it.
+    """
+
+    simulations: int
+    seed: int
+    conditions: Sequence[Conditions]
+    jobs: int
+    timeout: float | None = None
+    different: int = 0
+    restart: Callable[[Machine], Sequence[Schedule]] | None = None
+
+
+def polished(
+    given: Sequence[Schedule],
+    how: Polishing,
+    report: Report = silent,
+    keep: Callable[[Schedule], None] | None = None,
+) -> tuple[Polished, list[Trial]]:
+    """Return the best program, and those it was chosen among if the compiler judges.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, with the best program until then.
+    RefusedError, WorkerError
+        As `twill.polish.polish` raises them.
+    """
+    clock = Deadline(how.timeout)
+
+    def search(begin: Sequence[Schedule]) -> Polished:
+        return polish(
+            begin[0],
+            others=begin[1:],
+            simulations=how.simulations,
+            seed=how.seed,
+            conditions=how.conditions,
+            jobs=how.jobs,
+            timeout=clock.left,
+            report=report,
+            keep=keep,
+            different=how.different,
+        )
+
+    if not how.different:
+        return search(given), []
+    return chosen(search, given, how.jobs, report, restart=how.restart)
 
 
 def chosen(

@@ -16,12 +16,18 @@ from twill.base.console import Report, paragraph, say, silent, warn
 from twill.base.errors import InputError
 from twill.base.files import read_bytes
 from twill.base.formats import cycles, plural
-from twill.compiled import Compiled, Limits, compile_file, judge, print_compiled
+from twill.compiled import (
+    Compiled,
+    Limits,
+    architecture_of,
+    compile_file,
+    judge,
+    print_compiled,
+)
 from twill.compiled.cubin import Cubin
 from twill.sim.machine_code import Kernel, Prediction, predicted
 from twill.sim.machine_code.show import print_prediction
 
-BLACKWELL = "nvidia.blackwell"  # what only kernel files for Blackwell import from
 SPILLED = "spills or serialized products"
 PRODUCTS = "products alone"
 MIXED = "products and arithmetic"
@@ -92,11 +98,6 @@ class Judged:
         """Return it as plain data, with the promise of its schedule and the bound of its loop."""
         more = {k: v for k, v in asdict(self).items() if k != "made"}
         return {**asdict(self.made), **more, "promised_cycles": promised, "bound_cycles": bound}
-
-
-def architecture_of(text: str) -> int:
-    """Return what a kernel file is for: 100 if it uses what only Blackwell has, else 90."""
-    return 100 if BLACKWELL in text else 90
 
 
 def kernel_of(code: Cubin, text: str) -> Kernel:

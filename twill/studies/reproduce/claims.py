@@ -24,7 +24,7 @@ from twill.base.deadline import Deadline
 from twill.base.errors import InputError, MissingLibraryError, RefusedError
 from twill.base.files import write_whole
 from twill.compiled import Limits as CompiledLimits
-from twill.compiled import architecture_of, check
+from twill.compiled import check
 from twill.emit import emitted
 from twill.engines import Limits
 from twill.frontends import load_loop, packaged_loops
@@ -251,7 +251,7 @@ def compiler_says(schedule: Schedule) -> str:
         file, machine = Path(folder, "kernel.py"), schedule.machine
         try:
             write_whole(file, emitted(prepared(schedule)))
-            found = check(file, architecture_of(machine), CompiledLimits.of(machine)).findings
+            found = check(file, limits=CompiledLimits.of(machine)).findings
         except (RefusedError, InputError) as error:
             return str(error).removeprefix(f"{file}: ")
     # The numbers of ptxas' messages say enough.
