@@ -539,7 +539,7 @@ def test_commands_simulate_on_all_cores(
 
     monkeypatch.delenv("TWILL_JOBS")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr("twill.polish.polish", noted)
+    monkeypatch.setattr("twill.studies.choice.polish", noted)
     in_process("twill", "polish", "paper_example_by_hand", *said)
     in_process(*SCHEDULE, *said)
     assert told == [jobs, jobs]

@@ -103,7 +103,7 @@ def test_the_compiler_is_asked_about_kernels() -> None:
 
 
 def test_nothing_is_compiled_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(*_: object) -> None:
+    def check(*_: object, **__: object) -> None:
         raise MissingLibraryError("Triton is not installed")
 
     monkeypatch.setattr(claims, "check", check)
