@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,19 @@ def test_what_was_compiled_before_a_source_changed_is_not_used(
         source.write("\n")
     assert not engine.use()
     assert len(sys.meta_path) == before + 1
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_mutants_find_the_tests_that_they_are_tested_by(tmp_path: Path) -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    # mutmut itself copies what it mutates, the tests and pyproject.toml.
+    for name in ["tests", "pyproject.toml", *settings["source_paths"], *settings["also_copy"]]:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tmp_path / name, dirs_exist_ok=True)
+        else:
+            shutil.copy(ROOT / name, tmp_path / name)
+    tests = settings["pytest_add_cli_args_test_selection"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    told = subprocess.run([*command, *tests], cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout[-2000:] + told.stderr[-2000:]
