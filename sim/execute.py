@@ -56,13 +56,14 @@ class Run(Artifact):
         Choice of a context among several ready warps.
     without : tuple of str
         Mechanisms that were switched off.
-    interference : bool
-        Whether units slowed each other down.
     static_interval_cycles : float, optional
         The initiation interval that the schedule promises.
     measured_interval_cycles : float, optional
         The interval between iterations in the steady state; absent where the run is too short to
         reach one.
+    modelled_interval_cycles : float, optional
+        The same without mechanisms that the static model leaves out, where those cost more than
+        the tolerance.
     iterations_per_cycle : float, optional
         Its inverse.
     period : int, optional
@@ -80,7 +81,8 @@ class Run(Artifact):
     tolerance : float
         Relative excess that still counts as achieved.
     achieved : bool, optional
-        Whether the promise is kept; absent if there is nothing to compare.
+        Whether the static interval is kept, with mechanisms that the static model leaves out or
+        without; absent if there is nothing to compare.
     total_cycles : float
         From the first issue to the last completion, prologue and epilogue included.
     utilization : dict
@@ -100,7 +102,7 @@ class Run(Artifact):
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
-    schema_version: Literal[4] = 4
+    schema_version: Literal[5] = 5
     schedule: str
     machine: str
     iterations: int
@@ -108,9 +110,9 @@ class Run(Artifact):
     latency: str
     warp_scheduler: WarpScheduler = "round-robin"
     without: tuple[Mechanism, ...] = ()
-    interference: bool = False
     static_interval_cycles: float | None = None
     measured_interval_cycles: float | None = None
+    modelled_interval_cycles: float | None = None
     iterations_per_cycle: float | None = None
     period: int | None = None
     warm_up_iterations: int | None = None
@@ -191,7 +193,6 @@ def run(
     latency: str | Iterable[str] | None = None,
     warp_scheduler: WarpScheduler = "round-robin",
     without: Iterable[str] = (),
-    interference: bool = False,
     tolerance: float = DEFAULT_TOLERANCE,
     clock: float | None = None,
     recording: Recording | None = None,
@@ -213,9 +214,6 @@ def run(
         Choice of a context among several ready warps: ``round-robin`` or ``oldest``.
     without : iterable of str
         Mechanisms of the machine that are switched off: see `twill.sim.engine`.
-    interference : bool
-        Whether units slow each other down, by the rules of the machine file. The static interval
-        does not include that.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
     clock : float, optional
@@ -237,7 +235,6 @@ def run(
         latency=latency,
         warp_scheduler=warp_scheduler,
         without=without,
-        interference=interference,
         tolerance=tolerance,
         clock=clock,
     )
@@ -258,6 +255,10 @@ def simulate(
     busy, steady = _busy(schedule), steady_state_of(sm)
     static = static_interval(schedule)
     measured = float(steady.interval) if steady else None
+    most = static * (1 + conditions.tolerance) if static else None
+    modelled = None
+    if measured and most and measured > most:
+        modelled = _modelled(schedule, conditions)
     work = flop_per_iteration(schedule.loop)
     multiprocessors = schedule.machine.multiprocessors.value
     stalls, groups = _spent(sm)
@@ -269,9 +270,9 @@ def simulate(
         latency=conditions.latency_text,
         warp_scheduler=conditions.warp_scheduler,
         without=tuple(sorted(conditions.without)),
-        interference=conditions.interference,
         static_interval_cycles=static,
         measured_interval_cycles=measured,
+        modelled_interval_cycles=modelled,
         iterations_per_cycle=1 / measured if measured else None,
         period=steady.period if steady else None,
         warm_up_iterations=steady.first if steady else None,
@@ -281,13 +282,26 @@ def simulate(
         flop_per_iteration=work,
         tflops=tflops(work, measured, multiprocessors, clock_mhz) if measured and work else None,
         tolerance=conditions.tolerance,
-        achieved=measured <= static * (1 + conditions.tolerance) if measured and static else None,
+        achieved=(modelled or measured) <= most if measured and most else None,
         total_cycles=max(sm.finished_at),
         utilization={unit: cycles / measured for unit, cycles in busy.items()} if measured else {},
         stalls=stalls,
         groups=groups,
         profile=_profile(sm, recording, steady) if recording is not None and steady else None,
     )
+
+
+def _modelled(schedule: Schedule, conditions: Conditions) -> float | None:
+    """Return the interval without mechanisms that the static model leaves out, if there are any."""
+    if schedule.machine.mechanisms is None:
+        return None
+    without = schedule.model_copy(
+        update={"machine": schedule.machine.modelled, "machine_hash": None}
+    )
+    sm = StreamingMultiprocessor(without, conditions)
+    sm.run()
+    steady = steady_state_of(sm)
+    return float(steady.interval) if steady else None
 
 
 def steady_state_of(sm: StreamingMultiprocessor) -> SteadyState | None:

@@ -24,7 +24,7 @@ READ = "traces/results/predictions.csv"
 HAND_WRITTEN = "twill/traces/schedules/paper_example_by_hand.json"
 # Programs of both architectures, with parts, copies and turns, under conditions that use all else.
 PROGRAMS = ["fa3_forward_128x128_parts", "fa4_forward_rescaling"]
-CONDITIONS = "--warp-scheduler oldest --latency mixture --interference --values --trace trace.json"
+CONDITIONS = "--warp-scheduler oldest --latency mixture --values --trace trace.json"
 
 
 def run(*command: str | Path, folder: Path = ROOT) -> str:

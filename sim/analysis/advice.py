@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from twill.artifacts.base import Part
-from twill.artifacts.hardware import Synchronisation
+from twill.artifacts.hardware import HandOvers, Synchronisation
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import (
@@ -28,6 +29,7 @@ MOST_SLOTS = 4
 # What names the operation without which an instruction is not needed, by what it does.
 CONCERNS = {"issue": "operation", "await": "operation", "put": "value", "get": "reader"}
 
+Costs = TypeVar("Costs", Synchronisation, HandOvers)
 # Runs a changed schedule; its interval in cycles, None if it has none. Raises if it is wrong.
 Measure = Callable[[Changed], float | None]
 
@@ -254,15 +256,20 @@ def scaled_signals(machine: Machine, factor: float) -> Machine:
     """Let every wait, arrive and hop of a machine cost so many times as much, in whole cycles."""
     costs = machine.synchronisation
     named = None if costs.named is None else _scaled(costs.named, factor)
-    scaled = _scaled(costs, factor).model_copy(update={"named": named})
-    return machine.model_copy(update={"synchronisation": scaled})
+    changed: dict[str, object] = {
+        "synchronisation": _scaled(costs, factor).model_copy(update={"named": named})
+    }
+    if machine.mechanisms is not None and machine.mechanisms.hand_overs is not None:
+        scaled = {"hand_overs": _scaled(machine.mechanisms.hand_overs, factor)}
+        changed["mechanisms"] = machine.mechanisms.model_copy(update=scaled)
+    return machine.model_copy(update=changed)
 
 
-def _scaled(costs: Synchronisation, factor: float) -> Synchronisation:
+def _scaled(costs: Costs, factor: float) -> Costs:
     update = {
         key: cycles.model_copy(update={"value": round(cycles.value * factor)})
-        for key in ("wait", "arrive", "hop")
-        for cycles in (getattr(costs, key),)
+        for key in ("wait", "arrive", "hop", "group", "fence")
+        if (cycles := getattr(costs, key, None)) is not None
     }
     return costs.model_copy(update=update)
 

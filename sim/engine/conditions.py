@@ -16,10 +16,12 @@ WarpScheduler = Literal["oldest", "round-robin"]
 # commands cost the warps that issue them nothing. ``synchronisation``: waits, arrives and the way
 # of a signal take no time. ``completion``: an asynchronous result is there when its unit has done
 # its work. ``shared-ports``: commands need no unit beside their own. ``queues``: commands are taken
-# as many as come, with any number of bytes in flight.
+# as many as come, with any number of bytes in flight. ``register-slots``, ``memory-port``,
+# ``hand-overs``: those of the machine's mechanisms, see `twill.artifacts.hardware.Mechanisms`.
 Mechanism = Literal[
-    "issue-slots", "issue-cost", "synchronisation", "completion", "shared-ports", "queues"
-]
+    "issue-slots", "issue-cost", "synchronisation", "completion", "shared-ports", "queues",
+    "register-slots", "memory-port", "hand-overs",
+]  # fmt: skip
 
 WARP_SCHEDULERS: tuple[WarpScheduler, ...] = get_args(WarpScheduler)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
@@ -49,8 +51,6 @@ class Conditions:
         ready warp in turn.
     without : frozenset of str
         Mechanisms that are switched off.
-    interference : bool
-        Whether units slow each other down, by the rules of the machine file.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
     clock : float or str, optional
@@ -68,7 +68,6 @@ class Conditions:
     latency: tuple[str, ...] = ()
     warp_scheduler: WarpScheduler = "round-robin"
     without: frozenset[Mechanism] = frozenset()
-    interference: bool = False
     tolerance: float = DEFAULT_TOLERANCE
     clock: float | str | None = None
 

@@ -6,14 +6,16 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from twill.artifacts.hardware import Synchronisation
+from twill.artifacts.hardware import Mechanisms, Synchronisation
 from twill.artifacts.hardware import Unit as Description
 from twill.artifacts.machine import Machine
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.beside import RegisterSlots, SharedPort
 from twill.sim.engine.conditions import Mechanism
+from twill.sim.engine.units import Port, Unit
 from twill.sim.engine.work import Demand, Work
 
 
@@ -31,122 +33,43 @@ class Signals:
 
     `wait`: of a wait once it can go on. `arrive`: of issuing an arrive. `signal`: from that issue
     until the barrier shows the arrival. `poll`: from one test of a polling wait to the next.
+    `group`: the barrier of a group's warps before its arrive.
     """
 
     wait: int
     arrive: int
     signal: int
     poll: int
+    group: int = 0
 
 
-ROUNDING = 1e-9  # parts of a whole that are binary fractions of it add up to it within this
 FREE = Signals(wait=0, arrive=0, signal=0, poll=1)
-
-
-class Unit:
-    """A functional unit, or one context's part of it: work follows in the order of its arrival.
-
-    From cycle `free` on the unit can start new work. Partial work may make that a fraction; `opens`
-    is the whole cycle that contains it. `slowed`: units whose work slows this one down, with the
-    factor. `delays`: units that each of its instructions delays, and by how many cycles. `late`:
-    the delay of its own next command so far.
-    """
-
-    __slots__ = ("delays", "free", "late", "name", "opens", "shared", "slowed")
-
-    def __init__(self, name: str, *, shared: bool = False) -> None:
-        self.name, self.shared, self.free, self.opens = name, shared, 0.0, 0.0
-        self.slowed: list[tuple[list[Unit], float]] = []
-        self.delays: list[tuple[Unit, float]] = []
-        self.late = 0.0
-
-    def works(self, now: float) -> bool:
-        """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come."""
-        return self.free > (now if self.shared else max(0.0, now - 1))
-
-    def fill(self, until: float) -> None:
-        """Let nothing else start before a cycle."""
-        self.free = until
-        self.opens = float(math.floor(until))
-
-    def factor(self, now: float) -> float:
-        """Return the factor by which the work of other units slows this one down."""
-        if not self.slowed:
-            return 1.0
-        return math.prod(
-            factor for beside, factor in self.slowed if any(one.works(now) for one in beside)
-        )
-
-    def delay(self, now: float, number: int) -> None:
-        """Let instructions delay the units that are at work at the same time."""
-        for unit, cycles in self.delays:
-            if unit.works(now):
-                unit.late += number * cycles
-
-    def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
-        """Take work that lasts `duration` and fills the unit for `share`; return start and end."""
-        start = max(now, self.free)
-        self.fill(start + share)
-        return start, start + duration
-
-
-class Port(Unit):
-    """A unit with a bandwidth, of which work may take a part.
-
-    Work that takes what it gets follows in the order of its arrival. A stream takes a part of the
-    bandwidth for as long as it lasts, and leaves the rest to what comes behind it.
-    """
-
-    __slots__ = ("_streams",)
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, shared=True)
-        self._streams: list[tuple[float, float]] = []
-
-    def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
-        """Take work that fills the unit for `share` cycles, as fast as streams leave it to."""
-        start = max(now, self.free)
-        self.fill(self._after(start, share) if self._streams else start + share)
-        return start, max(start + duration, self.free)
-
-    def stream(self, now: float, duration: float, part: float) -> tuple[float, float]:
-        """Let work take a part of the bandwidth for `duration`, behind what has come before."""
-        start = max(now, self.free)
-        self._forget(start)
-        for end, _ in sorted(self._streams):
-            if sum((taken for _, taken in self._streams), 0.0) + part <= 1 + ROUNDING:
-                break
-            start = end
-            self._forget(start)
-        self._streams.append((start + duration, part))
-        return start, start + duration
-
-    def _after(self, start: float, share: float) -> float:
-        """Return when work that begins at `start` is done while the streams go on."""
-        self._forget(start)
-        for end, _ in sorted(self._streams):
-            left = 1 - sum((part for until, part in self._streams if until >= end), 0.0)
-            if share <= left * (end - start):
-                return start + share / left
-            share -= max(0.0, left) * (end - start)
-            start = end
-        return start + share
-
-    def _forget(self, now: float) -> None:
-        self._streams = [(end, part) for end, part in self._streams if end > now]
 
 
 class Context:
     """An issue context of the SM: at most one warp-instruction a cycle."""
 
-    __slots__ = ("_pipes", "free", "issued", "last", "slots")
+    __slots__ = ("_pipes", "free", "issued", "last", "port", "registers", "slots")
 
     def __init__(self, shared: dict[str, Unit], *, limited: bool) -> None:
         self._pipes = dict(shared)
+        self.registers: RegisterSlots | None = None
+        self.port: SharedPort | None = None
         self.slots = int(limited)  # that an instruction takes
         self.free = -math.inf  # first cycle whose issue slot is not taken
         self.issued = 0
         self.last = -1  # age of the warp that issued last
+
+    def beside(self, now: float, pipe: str, stands_for: int, interval: float) -> float:
+        """Return the interval of an instruction beside products; negative where nothing changes it.
+
+        `interval`: without products.
+        """
+        if self.registers is not None:
+            interval = self.registers.interval(now, pipe, stands_for, interval)
+        if self.port is not None and pipe == self.port.shuffles:
+            return interval + self.port.shuffle(now, stands_for)
+        return -1.0 if self.registers is None else interval
 
     def pipe(self, unit: str) -> Unit:
         """Return the pipe that instructions for a unit go to."""
@@ -159,16 +82,16 @@ class Hardware:
     """The parts of an SM that warps share.
 
     `machine`: what it is built from; without an issue unit its issue slots are not limited.
-    `interference`: whether units slow each other down as the machine file says.
+
+    Attributes
+    ----------
+    port : SharedPort, optional
+        The port of shared memory, where the machine says what products leave of it.
+    fence : int
+        Cycles of a proxy fence.
     """
 
-    def __init__(
-        self,
-        machine: Machine,
-        without: frozenset[Mechanism] = frozenset(),
-        *,
-        interference: bool = False,
-    ) -> None:
+    def __init__(self, machine: Machine, without: frozenset[Mechanism] = frozenset()) -> None:
         self.units = {
             name: Port(name)
             if unit.scope == "sm" and unit.capacity > 1
@@ -185,37 +108,45 @@ class Hardware:
         # Of mbarriers and of asynchronous results, and of named barriers.
         self.signals = FREE if free else _signals(costs)
         self.named = FREE if free else _signals(costs.named or costs)
-        pairs = (machine.interference or ()) if interference else ()
-        for pair in pairs:
-            beside = self._parts(machine, pair.beside)
-            if pair.cycles is not None:
-                for part in beside:
-                    part.delays.append(
-                        (self.units[pair.unit], pair.cycles.value / len(self.contexts))
-                    )
-                continue
-            assert pair.factor is not None
-            for part in self._parts(machine, pair.unit):
-                part.slowed.append((beside, pair.factor.value))
-        involved = {name for pair in pairs for name in (pair.unit, pair.beside)}
-        self._pipes_too = any(machine.units[name].scope == "context" for name in involved)
+        self.wait = self.signals.wait  # of asynchronous results
+        self.fence = 0
+        self.port: SharedPort | None = None
+        self._slots = False
+        if machine.mechanisms is not None:
+            self._add(machine, machine.mechanisms, without)
 
-    def _parts(self, machine: Machine, name: str) -> list[Unit]:
-        """Return the unit that takes commands and, where every context has its pipe, the pipes."""
-        pipes = machine.units[name].scope == "context"
-        return [
-            self.units[name],
-            *(context.pipe(name) for context in self.contexts if pipes),
-        ]
+    def _add(
+        self, machine: Machine, mechanisms: Mechanisms, without: frozenset[Mechanism]
+    ) -> None:
+        """Add mechanisms that the static model leaves out."""
+        slots, port, costs = mechanisms.registers, mechanisms.port, mechanisms.hand_overs
+        if slots is not None and "register-slots" not in without:
+            self._slots = True
+            for context in self.contexts:
+                product = self.units[slots.unit]
+                context.registers = RegisterSlots(slots, product, len(self.contexts))
+        if port is not None and not without & {"memory-port", "shared-ports"}:
+            unit = self.units[port.unit]
+            assert isinstance(unit, Port)
+            self.port = SharedPort(port, unit, self.units[port.products])
+            self.port.capacity = float(machine.units[port.unit].capacity)
+            for context in self.contexts:
+                context.port = self.port
+        if costs is not None and not without & {"hand-overs", "synchronisation"}:
+            wait, hop = costs.wait.value, costs.hop.value
+            self.signals = replace(
+                self.signals, wait=wait, signal=max(0, hop - wait), group=costs.group.value
+            )
+            self.fence = costs.fence.value
 
     @property
     def immediate(self) -> bool:
         """Whether an instruction on a pipe of a context matters to others in its own cycle.
 
-        So it does where they can be woken and issue in one cycle, or are slowed, or slow others.
+        So it does where they can be woken and issue in one cycle, or delay products.
         """
-        waits = self.signals.wait and self.named.wait
-        return not waits or self._pipes_too
+        waits = self.signals.wait and self.named.wait and self.wait
+        return not waits or self._slots
 
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
         """Let the ports that a command needs in addition to its unit work for it.
@@ -226,8 +157,7 @@ class Hardware:
         found = []
         for demand in demands:
             unit = self.units[demand.unit]
-            factor = unit.factor(now)
-            cycles, share = demand.cycles * factor, demand.share * factor
+            cycles, share = demand.cycles, demand.share
             if isinstance(unit, Port) and not ahead:
                 begin, end = unit.stream(now, cycles, share / cycles if cycles else 0.0)
             else:
@@ -243,11 +173,10 @@ class Hardware:
         before all operands are there.
         """
         unit = self.units[demand.unit]
-        factor = unit.factor(now)
         arrives = there = now
         for _, begin, end in fetched:
             arrives, there = max(arrives, begin), max(there, end)
-        cycles, share = demand.cycles * factor + unit.late, demand.share * factor + unit.late
+        cycles, share = demand.cycles + unit.late, demand.share + unit.late
         unit.late = 0.0
         start, end = unit.accept(arrives, cycles, share)
         return start, max(end, there)
@@ -344,6 +273,7 @@ class AsynchronousUnit:
             self._next_one = command, self._fetch(command)
         command, uses = self._next_one
         self._next_one = None
+        self._unit.fetches = command.work.fetches
         self._queue.remove(command)
         self._last, self._opened = command, now
         start, end = self._hardware.accept(now, command.work.demands[0], uses)

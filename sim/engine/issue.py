@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from twill.artifacts.loop import MOST_WARPS
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.conditions import WarpScheduler
-from twill.sim.engine.hardware import Context, Unit
+from twill.sim.engine.hardware import Context
+from twill.sim.engine.units import Unit
 from twill.sim.engine.warps import Stretch, Warp
 
 ALWAYS_OPEN = Unit("")
@@ -232,9 +233,9 @@ class IssueStage:
             self._lost(warp, stretch, warp.wanted, min(cycle, max(warp.wanted, pipe.opens)), cycle)
         interval, share, left = stretch.interval, stretch.share, warp.left
         number, last = 1, cycle
-        if pipe.slowed:
-            factor = pipe.factor(cycle)
-            interval, share = interval * factor, share * factor
+        beside = warp.context.beside(cycle, pipe.name, warp.stands_for, interval)
+        if beside >= 0.0:
+            interval, share = beside, share * beside / interval if interval else share
         elif left > 1 and stretch.whole and warp.paces[stretch.part].ready <= cycle:
             room = ((second if second < limit else limit) - cycle) / interval
             if room > 1:
@@ -245,8 +246,6 @@ class IssueStage:
         # Not by `fill`: of all lines this is executed most often.
         pipe.free = busy if busy > last + share else last + share
         pipe.opens = float(math.floor(pipe.free))
-        if pipe.delays:
-            pipe.delay(cycle, number)
         self._issued(warp, stretch, cycle, last, number, interval)
 
     def _shared(self, warp: Warp, stretch: Stretch, pipe: Unit, cycle: float) -> None:
@@ -255,13 +254,24 @@ class IssueStage:
         if warp.turn is None:
             warp.asked = cycle
             warp.turn = warp.wanted = max(cycle, pipe.opens)
-            pipe.accept(warp.turn, 0.0, stretch.share * warp.stands_for)
+            warp.lasts = self._takes(warp, stretch, pipe)
             if warp.turn > cycle:
                 return
         if cycle > warp.asked:
             self._lost(warp, stretch, warp.asked, warp.turn, cycle)
         warp.turn = None
-        self._issued(warp, stretch, cycle, cycle, 1, stretch.interval)
+        self._issued(warp, stretch, cycle, cycle, 1, warp.lasts)
+
+    def _takes(self, warp: Warp, stretch: Stretch, pipe: Unit) -> float:
+        """Let an instruction take its part of a pipe; return the cycles until the next one."""
+        begin, port = warp.turn, warp.context.port
+        assert begin is not None
+        share = stretch.share * warp.stands_for
+        if port is None or pipe.name != port.name or port.left(begin) == 1.0:
+            pipe.accept(begin, 0.0, share)
+            return stretch.interval
+        _, end = port.move(begin, stretch.interval, share / stretch.interval)
+        return max(stretch.interval, end - begin)
 
     def _issued(
         self,

@@ -51,7 +51,8 @@ class Interpreter:
         self._iterations, self._watched_from = iterations, watched_from
         self._clock, self._works = operations.clock, operations.works
         self._memory, self._barriers = operations.memory, operations.barriers
-        self._wait_cost = operations.hardware.signals.wait
+        self._hardware = operations.hardware
+        self._wait_cost = self._hardware.wait
         self._streams: dict[tuple[int, ...], tuple[Stretch, ...]] = {}
         self._underway: dict[Instance, Pace] = {}
         self._staged = self._ended = 0.0
@@ -105,9 +106,7 @@ class Interpreter:
                 return self._wait(instruction, iteration)
             case Arrive():
                 return self._arrive(instruction, iteration)
-        if (tell := self._clock.tell) is not None:
-            tell(Fenced(self._warp.group.name, self._warp.number, self._clock.now))
-        return None
+        return self._fence(iteration)
 
     def _exists(self, iteration: int) -> bool:
         return 0 <= iteration < self._iterations
@@ -247,9 +246,24 @@ class Interpreter:
     def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
         if self._sleeps():
             yield
-        barrier = instruction.barrier
+        warp, barrier = self._warp, instruction.barrier
+        costs = self._barriers.costs(barrier)
+        if costs.group and warp.group.warps > 1:
+            warp.pay(barrier, iteration, costs.group)
+            if self._sleeps():
+                yield
         self._arrive_at(barrier, iteration, instruction.expect or 0)
-        self._warp.pay(barrier, iteration, self._barriers.costs(barrier).arrive)
+        warp.pay(barrier, iteration, costs.arrive)
+
+    def _fence(self, iteration: int) -> Steps:
+        """Order accesses; it takes time where the machine says how much."""
+        warp, cycles = self._warp, self._hardware.fence
+        if cycles and self._sleeps():
+            yield
+        if (tell := self._clock.tell) is not None:
+            tell(Fenced(warp.group.name, warp.number, self._clock.now))
+        if cycles:
+            warp.pay("fence", iteration, cycles)
 
     def _arrive_at(self, barrier: str, iteration: int, expect: int = 0) -> None:
         """Arrive once what the warp has stored and made is there for others to see."""
@@ -268,6 +282,8 @@ class Interpreter:
             yield
         yield from self._block_for(self._operations.unfinished_beneath(warp, value, iteration))
         done = self._clock.now + self._works[value].transfer // 2
+        yield from self._access(value)
+        done = max(done, self._clock.now)
         self._staged = max(self._staged, done)
         by = (warp.group.name, warp.number)
         staging = memory.staging(value, warp.number)
@@ -282,11 +298,26 @@ class Interpreter:
             yield
         work = self._works[value]
         done = self._clock.now + work.transfer - work.transfer // 2
+        yield from self._access(value)
+        if (port := self._hardware.port) is not None:
+            done = max(done, self._clock.now + port.latency)
         self._staged = max(self._staged, done)
         by = (warp.group.name, warp.number)
         copy = memory.place(value, *by, instruction.reader, instruction.distance)
         staging = memory.staging(value, work.holder(warp.number))
         memory.move(staging, copy, iteration, f"get of {value}", by, done)
+
+    def _access(self, value: str) -> Steps:
+        """Move a warp's part of a value through the port of shared memory."""
+        port, work, warp = self._hardware.port, self._works[value], self._warp
+        if port is None or not work.bytes:
+            return
+        _, end = port.move(
+            self._clock.now, work.bytes / port.capacity, warp.stands_for / work.warps
+        )
+        warp.next = max(warp.next, float(math.ceil(end)))
+        if self._sleeps():
+            yield
 
     # -- time ---------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class StreamingMultiprocessor:
         self.works = works(schedule.loop, schedule.machine, without=without)
         _check_signals(schedule, self.works)
         self.clock = clock = Clock(observers)
-        self.hardware = Hardware(schedule.machine, without, interference=conditions.interference)
+        self.hardware = Hardware(schedule.machine, without)
         self._barriers = Barriers(schedule, clock, self.hardware, checks=checks)
         memory = Memory(schedule, self.works, conditions.iterations, clock, checks=checks)
         self._operations = Operations(

@@ -12,7 +12,8 @@ from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Group
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.events import Issued, Stall, Stalled
-from twill.sim.engine.hardware import AsynchronousUnit, Context, Unit
+from twill.sim.engine.hardware import AsynchronousUnit, Context
+from twill.sim.engine.units import Unit
 from twill.sim.engine.work import Segment, Work
 
 ISSUE = "issue"  # what a warp spends its cycles on that are no stall
@@ -96,6 +97,7 @@ class Warp:
     # While it queues for a pipe that all contexts share: since when, and when it is its turn.
     asked: float = 0.0
     turn: float | None = None
+    lasts: float = 0.0  # cycles from its instruction there to its next one
 
     def next_stretch(self) -> bool:
         """Go to the next stretch; return whether there is one."""

@@ -81,6 +81,14 @@ class Work:
         return found
 
     @cached_property
+    def fetches(self) -> float:
+        """Share of a port that a command needs for its operands while it is executed."""
+        if len(self.demands) < 2:
+            return 0.0
+        own, other = self.demands[:2]
+        return other.share / own.cycles if own.cycles else 0.0
+
+    @cached_property
     def instructions(self) -> int:
         """Instructions that its first warp issues for it."""
         return sum(segment.count for segment in self.segments)

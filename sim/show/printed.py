@@ -68,8 +68,6 @@ def _print_conditions(result: Run) -> None:
     )
     if result.warp_scheduler != "round-robin":
         say(f"warp scheduler: {result.warp_scheduler}")
-    if result.interference:
-        say("units slow each other down")
     if result.without:
         say(f"switched off: {', '.join(result.without)}")
 
@@ -88,8 +86,15 @@ def _print_achieved(result: Run) -> None:
         verdict = {True: "achieved", False: "NOT achieved", None: "not comparable"}
         tolerance = f"(tolerance {percent(result.tolerance)})"
         say(f"static interval {cycles(static)} cycles: {verdict[result.achieved]} {tolerance}")
-    if static is not None and measured is not None and abs(measured / static - 1) >= LEAST_SHARE:
-        paragraph(_beside_promise(measured / static - 1))
+    modelled = result.modelled_interval_cycles
+    if modelled is not None:
+        paragraph(
+            f"{cycles(modelled)} cycles without register slots, shares of the port and hand-overs "
+            "of the GPU, which the static model leaves out"
+        )
+    taken = modelled or measured
+    if static is not None and taken is not None and abs(taken / static - 1) >= LEAST_SHARE:
+        paragraph(_beside_promise(taken / static - 1))
     if result.tflops is not None:
         work = f"{result.flop_per_iteration / 1e6:.4g} MFLOP per iteration and SM"
         clock = f"{megahertz(result.clock_mhz)} MHz"

@@ -51,7 +51,9 @@ COLUMNS = (
 )
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "as it is": {},
-    "units slow each other down": {"interference": True},
+    "no register slots of products": {"without": ("register-slots",)},
+    "no shares of the port": {"without": ("memory-port",)},
+    "no hand-overs": {"without": ("hand-overs",)},
     "oldest warp first": {"warp_scheduler": "oldest"},
     "loads take 600 to 2000 cycles": {"latency": "uniform:600,2000"},
     "no issue cost": {"without": ("issue-cost",)},

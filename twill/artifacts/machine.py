@@ -29,8 +29,8 @@ from twill.artifacts.hardware import (
     MOST_UNITS,
     Count,
     GroupPool,
-    Interference,
     Level,
+    Mechanisms,
     Memories,
     Products,
     Quantity,
@@ -40,7 +40,7 @@ from twill.artifacts.hardware import (
     Unit,
 )
 from twill.artifacts.loop import Cost, Name, Operation, Tile
-from twill.artifacts.versions import UNSAID, bring_machine_up, is_earlier
+from twill.artifacts.versions import UNSAID, bring_machine_up, is_outdated
 from twill.base.errors import InputError, short
 from twill.base.files import read_bytes
 
@@ -85,8 +85,8 @@ class Machine(Artifact):
         Cost of moving a register value to another group.
     sources : dict
         Full references behind the keys with which `source` texts begin.
-    interference : tuple of Interference, optional
-        Units that slow each other down.
+    mechanisms : Mechanisms, optional
+        What the simulated SM has and the static model leaves out.
     levels : tuple of Level, optional
         The memory system behind variable-latency loads, the nearest level first.
     constants : dict
@@ -118,7 +118,7 @@ class Machine(Artifact):
     synchronisation: Synchronisation
     transfer: Transfer
     sources: Annotated[dict[str, Text], Field(min_length=1)]
-    interference: tuple[Interference, ...] | None = None
+    mechanisms: Mechanisms | None = None
     levels: tuple[Level, ...] | None = None
     constants: dict[Name, Quantity] = {}
     rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)] = ()
@@ -136,8 +136,8 @@ class Machine(Artifact):
             for position, step in enumerate(rule.steps):
                 path = f"rules[{index}].steps[{position}].unit"
                 check_known(path, step.unit, self.units, "unit")
-        for index, pair in enumerate(self.interference or ()):
-            _check_interference(self, f"interference[{index}]", pair)
+        if self.mechanisms is not None:
+            _check_mechanisms(self, self.mechanisms)
         if self.memories.smem is not None and self.synchronisation.transactions is None:
             raise refuse("synchronisation.transactions", MISSING)
         if not self._sourced:
@@ -175,13 +175,18 @@ class Machine(Artifact):
     @classmethod
     def bring_up(cls, document: dict[str, Any]) -> list[str] | None:
         """Write into a machine of version 1 what it left to Twill."""
-        return bring_machine_up(document) if is_earlier(document) else None
+        return bring_machine_up(document) if is_outdated(document) else None
 
     @classmethod
     def from_toml(cls, text: bytes, *, file: str = "") -> Self:
         """Read a machine from TOML text, laid over the machine that it extends."""
         complete = functools.partial(extended, file=file)
         return cls.from_json(toml_as_json(text, file, complete), file=file)
+
+    @functools.cached_property
+    def modelled(self) -> Self:
+        """The machine as the static model sees it, without mechanisms that only simulation has."""
+        return self if self.mechanisms is None else self.model_copy(update={"mechanisms": None})
 
     def threads(self, warps: int) -> int:
         """Return the threads of so many warps."""
@@ -215,23 +220,22 @@ class Machine(Artifact):
         return cost_by_rule(self, operation)
 
 
-def _check_interference(machine: Machine, path: str, pair: Interference) -> None:
-    """Refuse an interference without effect: only work slows down, and is slowed down."""
-    units, issue = machine.units, machine.issue_unit
-    check_known(f"{path}.unit", pair.unit, units, "unit")
-    check_known(f"{path}.beside", pair.beside, units, "unit")
-    for key, name in (("beside", pair.beside), ("unit", pair.unit)):
-        if name == issue:
-            raise refuse(f"{path}.{key}", f"{short(name)} is issue slots, which do no work")
-    if pair.cycles is None:
-        return
-    unit = units[pair.unit]
-    if unit.capacity > 1:
-        raise refuse(f"{path}.unit", f"{short(pair.unit)} is a port: give it a factor")
-    if unit.scope == "context":
-        raise refuse(f"{path}.unit", f"{short(pair.unit)} takes no commands: give it a factor")
-    if units[pair.beside].scope != "context":
-        raise refuse(f"{path}.beside", f"{short(pair.beside)} is no pipe: give it a factor")
+def _check_mechanisms(machine: Machine, mechanisms: Mechanisms) -> None:
+    """Refuse mechanisms of units that there are not, and a port that is none."""
+    registers, port = mechanisms.registers, mechanisms.port
+    if registers is not None:
+        path = "mechanisms.registers"
+        check_known(f"{path}.unit", registers.unit, machine.units, "unit")
+        for key in ("first", "waiting"):
+            for index, name in enumerate(getattr(registers, key)):
+                check_known(f"{path}.{key}[{index}]", name, machine.units, "unit")
+    if port is not None:
+        for key in ("unit", "products", "shuffles"):
+            if (name := getattr(port, key)) is not None:
+                check_known(f"mechanisms.port.{key}", name, machine.units, "unit")
+        unit = machine.units[port.unit]
+        if unit.scope != "sm" or unit.capacity == 1:
+            raise refuse("mechanisms.port.unit", f"{short(port.unit)} is no port with a bandwidth")
 
 
 def extended(document: dict[str, Any], file: str, depth: int = 0) -> dict[str, Any]:
@@ -252,7 +256,7 @@ def extended(document: dict[str, Any], file: str, depth: int = 0) -> dict[str, A
             message = f"{short(base_name)} {error.message}"
             raise InputError(message, path="extends", file=file) from None
     base = extended(parse_toml(text, short(base_name)), base_name, depth + 1)
-    told = bring_machine_up(base) if is_earlier(base) else []
+    told = bring_machine_up(base) if is_outdated(base) else []
     if told:
         tell_brought_up(base_name, told)
     rules = [*document.pop("rules", []), *base.pop("rules", [])]

@@ -20,7 +20,7 @@ from twill.artifacts.program import (
     issues_of,
 )
 from twill.artifacts.schedule import Interval
-from twill.artifacts.versions import bring_machine_up, is_earlier
+from twill.artifacts.versions import bring_machine_up, is_outdated
 from twill.base.errors import short
 
 SCHEMA = "twill.order"
@@ -123,7 +123,7 @@ class Order(Artifact):
     def bring_up(cls, document: dict[str, Any]) -> list[str] | None:
         """Write into an embedded machine of version 1 what it left to Twill."""
         machine = document.get("machine")
-        return bring_machine_up(machine) if is_earlier(machine) else None
+        return bring_machine_up(machine) if is_outdated(machine) else None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

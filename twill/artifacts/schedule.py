@@ -30,6 +30,7 @@ from twill.artifacts.versions import (
     bring_machine_up,
     bring_schedule_up,
     is_earlier,
+    is_outdated,
     take_unproved_bound,
     written_digest,
 )
@@ -168,7 +169,7 @@ class Schedule(Artifact):
         if take_unproved_bound(document):
             told = [*(told or ()), "no bound of programs, since it has no certificate"]
         machine = document.get("machine")
-        if not is_earlier(machine):
+        if not is_outdated(machine):
             return told
         hashed = document.get("machine_hash") == written_digest(machine)
         told = [*(told or ()), *bring_machine_up(machine)]

@@ -68,8 +68,22 @@ def is_earlier(document: object) -> TypeGuard[Document]:
     return type(version) is int and version == EARLIER
 
 
+def is_outdated(machine: object) -> TypeGuard[Document]:
+    """Return whether a machine has to be brought up."""
+    return is_earlier(machine) or (isinstance(machine, dict) and "interference" in machine)
+
+
 def bring_machine_up(machine: Document) -> list[str]:
-    """Make a machine of version 1 one of version 2."""
+    """Make a machine of version 1 one of version 2, and take out interference."""
+    told = [*_facts(machine), *_interference(machine)]
+    machine["schema_version"] = EARLIER + 1
+    return told
+
+
+def _facts(machine: Document) -> list[str]:
+    """Write what a machine of version 1 left to Twill into it."""
+    if not is_earlier(machine):
+        return []
     memories, products = machine.get("memories"), machine.get("products")
     addressed = memories if isinstance(memories, dict) else {}
     counts = "smem" in addressed and not _has(machine, TRANSACTIONS.path)
@@ -82,18 +96,13 @@ def bring_machine_up(machine: Document) -> list[str]:
     filled = [f for f in UNSAID if (f is not TRANSACTIONS or counts) and f.fill_in(machine)]
     if filled and isinstance(machine.get("sources"), dict):
         machine["sources"].setdefault(SOURCE, REFERENCE)
-    told = [*(f"{'.'.join(fact.path)} = {fact.value}" for fact in filled), *told, *_issue(machine)]
-    machine["schema_version"] = EARLIER + 1
-    return told
+    return [*(f"{'.'.join(fact.path)} = {fact.value}" for fact in filled), *told]
 
 
-def _issue(machine: Document) -> Iterator[str]:
-    """Issue slots do no work, so that interference with them had no effect; it is left out."""
-    pairs, issue = _entries(machine.get("interference")), machine.get("issue_unit")
-    kept = [pair for pair in pairs if issue not in (pair.get("unit"), pair.get("beside"))]
-    if issue is not None and len(kept) < len(pairs):
-        machine["interference"] = kept
-        yield "no interference of issue slots"
+def _interference(machine: Document) -> Iterator[str]:
+    """Factors by which units slowed each other down have become mechanisms of the simulated SM."""
+    if machine.pop("interference", None) is not None:
+        yield "no interference of units: mechanisms say that"
 
 
 def bring_schedule_up(schedule: Document) -> list[str]:

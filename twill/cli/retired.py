@@ -27,6 +27,7 @@ RETIRED = {
     "sim compare --csv": "-o FOLDER, which has comparison.csv",
     "sim compare --markdown": "-o FOLDER, which has comparison.md",
     "sim run --bundle": "--iterations for a shorter run",
+    "sim run --interference": "sim run without it: --without switches mechanisms off",
     "sim published": "python -m tests.validation.published, in a clone",
     "sim sweep --parquet": "-o FOLDER, which has results.csv",
     "sim sweep --deeper": "--set deeper=VALUES",

@@ -43,12 +43,9 @@ class SmOptions:
         Option(
             metavar="MECHANISM",
             help="Switch a mechanism off: issue-slots, issue-cost, synchronisation, completion, "
-            "shared-ports, queues. May be repeated.",
+            "shared-ports, queues, register-slots, memory-port, hand-overs. May be repeated.",
         ),
     ] = None
-    interference: Annotated[
-        bool, Option("--interference", help="Let units slow each other down, by the machine file.")
-    ] = False
     tolerance: Annotated[
         float,
         Option(help="Relative excess over the static interval that still counts as achieved."),

@@ -1,0 +1,120 @@
+"""What products leave to warps: register slots of a context, and the port of shared memory."""
+
+from __future__ import annotations
+
+from twill.artifacts.hardware import RegisterSlots as SlotRules
+from twill.artifacts.hardware import SharedPort as PortRules
+from twill.sim.engine.units import Port, Unit
+
+
+class RegisterSlots:
+    """Register slots of a context, one a cycle, of which a product takes most.
+
+    Instructions of some pipes go first, and delay the product once no slot is free. Those of others
+    wait for a free slot. See `twill.artifacts.hardware.RegisterSlots`.
+
+    `product`: the unit of products.
+    `contexts`: issue contexts that it works for together.
+    """
+
+    __slots__ = ("_apart", "_contexts", "_first", "_free", "_kept", "_product", "_rate", "_since",
+                 "_waiting")  # fmt: skip
+
+    def __init__(self, rules: SlotRules, product: Unit, contexts: int) -> None:
+        self._product, self._contexts = product, contexts
+        self._rate, self._kept = rules.free.value, rules.kept.value
+        self._apart = rules.apart.value
+        self._first, self._waiting = frozenset(rules.first), frozenset(rules.waiting)
+        self._free, self._since = self._kept, 0.0
+
+    def interval(self, now: float, pipe: str, stands_for: int, interval: float) -> float:
+        """Take a slot for an instruction; return the cycles until the next one of its pipe.
+
+        `stands_for`: contexts that do the same.
+        `interval`: cycles that the pipe takes for it.
+        """
+        if pipe in self._first:
+            return interval * self._ahead(now, stands_for)
+        if pipe in self._waiting:
+            lasts = self._behind(now)
+            return lasts if lasts > interval else interval
+        return interval
+
+    def _ahead(self, now: float, stands_for: int) -> float:
+        """Take a slot at once; return the cycles until the next instruction."""
+        if not self._update(now):
+            return 1.0
+        lacking = 1.0 - (self._free if self._free > 0.0 else 0.0)
+        if lacking <= 0.0:
+            self._free -= 1.0
+            return 1.0
+        self._free = self._free if self._free < 0.0 else 0.0
+        # The product stands still meanwhile, and leaves nothing free.
+        self._since = (self._since if self._since > now else now) + lacking
+        self._product.late += lacking * stands_for / self._contexts
+        return self._apart
+
+    def _behind(self, now: float) -> float:
+        """Take a free slot; return the cycles until there is another one."""
+        if not self._update(now):
+            return 0.0
+        self._free -= 1.0
+        return (1.0 - self._free) / self._rate if self._free < 1.0 else 0.0
+
+    def _update(self, now: float) -> bool:
+        """Count the slots that came free; return whether a product is under way."""
+        if not self._product.works(now):
+            self._free, self._since = self._kept, now
+            return False
+        if now > self._since:
+            free = self._free + self._rate * (now - self._since)
+            self._free = free if free < self._kept else self._kept
+            self._since = now
+        return True
+
+
+class SharedPort:
+    """The port of shared memory: warps get all of it, or what products leave.
+
+    `products`: the unit of products.
+
+    Attributes
+    ----------
+    shuffles : str
+        The pipe whose instructions take a cycle each; empty without one.
+    latency : int
+        Cycles of a load.
+    """
+
+    def __init__(self, rules: PortRules, port: Port, products: Unit) -> None:
+        self._port, self._products = port, products
+        self._beside = [(share.needed, share.left.value) for share in rules.beside]
+        self._needed, self._left = -1.0, 1.0
+        self.capacity = 1.0  # bytes a cycle
+        self.shuffles, self.latency = rules.shuffles or "", rules.latency.value
+        self.name = rules.unit
+
+    def left(self, now: float) -> float:
+        """Return the share that warps get."""
+        if not self._products.works(now):
+            return 1.0
+        needed = self._products.fetches
+        if needed != self._needed:
+            self._needed = needed
+            self._left = min(self._beside, key=lambda one: abs(one[0] - needed))[1]
+        return self._left
+
+    def move(self, now: float, cycles: float, part: float) -> tuple[float, float]:
+        """Let warps access memory; return begin and end.
+
+        `cycles`: what all warps of the operation take with the whole port.
+        `part`: share of these warps.
+        """
+        left = self.left(now)
+        return self._port.stream(now, cycles / left, left * part)
+
+    def shuffle(self, now: float, number: int) -> float:
+        """Return how long shuffles of so many warps wait for the port."""
+        if not self._products.works(now):
+            return 0.0
+        return self._port.accept(now, 0.0, float(number))[0] - now
