@@ -12,7 +12,8 @@ from setuptools import Extension, setup
 # The modules that run for every event or instruction, by package of `twill.sim`.
 COMPILED = {
     "engine": (
-        "barriers clock hardware issue memory operations programs record slots sm warps work"
+        "barriers clock hardware issue memory operations programs record shares slots sm "
+        "units warps work"
     ),
     "machine_code": (
         "barriers clock costs execution groups integers launch listing memory moves port registers "

@@ -295,9 +295,8 @@ def _modelled(schedule: Schedule, conditions: Conditions) -> float | None:
     """Return the interval without mechanisms that the static model leaves out, if there are any."""
     if schedule.machine.mechanisms is None:
         return None
-    without = schedule.model_copy(
-        update={"machine": schedule.machine.modelled, "machine_hash": None}
-    )
+    machine = schedule.machine.model_copy(update={"mechanisms": None})
+    without = schedule.model_copy(update={"machine": machine, "machine_hash": None})
     sm = StreamingMultiprocessor(without, conditions)
     sm.run()
     steady = steady_state_of(sm)

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from twill.artifacts.base import Part
-from twill.artifacts.hardware import HandOvers, Synchronisation
+from twill.artifacts.hardware import Synchronisation
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
+from twill.artifacts.mechanisms import HandOvers
 from twill.artifacts.program import (
     Arrive,
     Await,

@@ -17,7 +17,7 @@ WarpScheduler = Literal["oldest", "round-robin"]
 # of a signal take no time. ``completion``: an asynchronous result is there when its unit has done
 # its work. ``shared-ports``: commands need no unit beside their own. ``queues``: commands are taken
 # as many as come, with any number of bytes in flight. ``register-slots``, ``memory-port``,
-# ``hand-overs``: those of the machine's mechanisms, see `twill.artifacts.hardware.Mechanisms`.
+# ``hand-overs``: those of the machine's mechanisms, see `twill.artifacts.mechanisms.Mechanisms`.
 Mechanism = Literal[
     "issue-slots", "issue-cost", "synchronisation", "completion", "shared-ports", "queues",
     "register-slots", "memory-port", "hand-overs",

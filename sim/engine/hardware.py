@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from twill.artifacts.hardware import Mechanisms, Synchronisation
+from twill.artifacts.hardware import Synchronisation
 from twill.artifacts.hardware import Unit as Description
 from twill.artifacts.machine import Machine
+from twill.artifacts.mechanisms import Mechanisms
 from twill.sim.engine.clock import Clock
-from twill.sim.engine.beside import RegisterSlots, SharedPort
 from twill.sim.engine.conditions import Mechanism
+from twill.sim.engine.shares import RegisterSlots, SharedPort
 from twill.sim.engine.units import Port, Unit
 from twill.sim.engine.work import Demand, Work
 
@@ -60,8 +61,8 @@ class Context:
         self.issued = 0
         self.last = -1  # age of the warp that issued last
 
-    def beside(self, now: float, pipe: str, stands_for: int, interval: float) -> float:
-        """Return the interval of an instruction beside products; negative where nothing changes it.
+    def interval(self, now: float, pipe: str, stands_for: int, interval: float) -> float:
+        """Return the interval of an instruction during products; negative if nothing changes it.
 
         `interval`: without products.
         """
@@ -115,9 +116,7 @@ class Hardware:
         if machine.mechanisms is not None:
             self._add(machine, machine.mechanisms, without)
 
-    def _add(
-        self, machine: Machine, mechanisms: Mechanisms, without: frozenset[Mechanism]
-    ) -> None:
+    def _add(self, machine: Machine, mechanisms: Mechanisms, without: frozenset[Mechanism]) -> None:
         """Add mechanisms that the static model leaves out."""
         slots, port, costs = mechanisms.registers, mechanisms.port, mechanisms.hand_overs
         if slots is not None and "register-slots" not in without:
@@ -128,8 +127,8 @@ class Hardware:
         if port is not None and not without & {"memory-port", "shared-ports"}:
             unit = self.units[port.unit]
             assert isinstance(unit, Port)
-            self.port = SharedPort(port, unit, self.units[port.products])
-            self.port.capacity = float(machine.units[port.unit].capacity)
+            capacity = machine.units[port.unit].capacity
+            self.port = SharedPort(port, unit, self.units[port.products], capacity)
             for context in self.contexts:
                 context.port = self.port
         if costs is not None and not without & {"hand-overs", "synchronisation"}:

@@ -233,7 +233,7 @@ class IssueStage:
             self._lost(warp, stretch, warp.wanted, min(cycle, max(warp.wanted, pipe.opens)), cycle)
         interval, share, left = stretch.interval, stretch.share, warp.left
         number, last = 1, cycle
-        beside = warp.context.beside(cycle, pipe.name, warp.stands_for, interval)
+        beside = warp.context.interval(cycle, pipe.name, warp.stands_for, interval)
         if beside >= 0.0:
             interval, share = beside, share * beside / interval if interval else share
         elif left > 1 and stretch.whole and warp.paces[stretch.part].ready <= cycle:
@@ -270,7 +270,7 @@ class IssueStage:
         if port is None or pipe.name != port.name or port.left(begin) == 1.0:
             pipe.accept(begin, 0.0, share)
             return stretch.interval
-        _, end = port.move(begin, stretch.interval, share / stretch.interval)
+        end = port.move(begin, stretch.interval, share / stretch.interval)
         return max(stretch.interval, end - begin)
 
     def _issued(

@@ -48,7 +48,7 @@ class Interpreter:
     ) -> None:
         self._operations, self._issue_stage = operations, issue
         self._warp, self._program = warp, program
-        self._iterations, self._watched_from = iterations, watched_from
+        self._all, self._watched_from = range(iterations), watched_from
         self._clock, self._works = operations.clock, operations.works
         self._memory, self._barriers = operations.memory, operations.barriers
         self._hardware = operations.hardware
@@ -67,7 +67,7 @@ class Interpreter:
     def _run(self) -> Steps:
         """Execute every round of the program."""
         warp, positions = self._warp, range(len(self._program.body))
-        for number in range(self._iterations + self._program.last_stage):
+        for number in range(len(self._all) + self._program.last_stage):
             if number == self._watched_from:
                 self._issue_stage.catch_up()
                 self._clock.listen()
@@ -90,7 +90,7 @@ class Interpreter:
             return self._issue(position, number)
         instruction, stage, distance = other
         iteration = number - stage
-        if not (self._exists(iteration) and self._exists(iteration - distance)):
+        if not (iteration in self._all and iteration - distance in self._all):
             return None
         return self._steps(instruction, iteration - distance)
 
@@ -107,9 +107,6 @@ class Interpreter:
             case Arrive():
                 return self._arrive(instruction, iteration)
         return self._fence(iteration)
-
-    def _exists(self, iteration: int) -> bool:
-        return 0 <= iteration < self._iterations
 
     # -- widths -------------------------------------------------------------------------------
 
@@ -130,7 +127,7 @@ class Interpreter:
 
     def _changes_width(self, position: int, number: int) -> bool:
         """Whether another number of warps goes to work in an instruction than before."""
-        widths = {warps for warps, stage in self._widths[position] if self._exists(number - stage)}
+        widths = {warps for warps, stage in self._widths[position] if number - stage in self._all}
         if not widths or (widths == self._width and len(widths) == 1):
             return False
         first, self._width = self._width is None, widths
@@ -144,7 +141,7 @@ class Interpreter:
         running = [
             (share, number - share.stage)
             for share in self._shares[position]
-            if self._exists(number - share.stage)
+            if number - share.stage in self._all
         ]
         if not running:
             return
@@ -282,7 +279,10 @@ class Interpreter:
             yield
         yield from self._block_for(self._operations.unfinished_beneath(warp, value, iteration))
         done = self._clock.now + self._works[value].transfer // 2
-        yield from self._access(value)
+        if (port := self._hardware.port) is not None:
+            warp.next = port.moved(self._clock.now, self._works[value], warp.stands_for)
+            if self._sleeps():
+                yield
         done = max(done, self._clock.now)
         self._staged = max(self._staged, done)
         by = (warp.group.name, warp.number)
@@ -298,26 +298,16 @@ class Interpreter:
             yield
         work = self._works[value]
         done = self._clock.now + work.transfer - work.transfer // 2
-        yield from self._access(value)
         if (port := self._hardware.port) is not None:
+            warp.next = port.moved(self._clock.now, work, warp.stands_for)
+            if self._sleeps():
+                yield
             done = max(done, self._clock.now + port.latency)
         self._staged = max(self._staged, done)
         by = (warp.group.name, warp.number)
         copy = memory.place(value, *by, instruction.reader, instruction.distance)
         staging = memory.staging(value, work.holder(warp.number))
         memory.move(staging, copy, iteration, f"get of {value}", by, done)
-
-    def _access(self, value: str) -> Steps:
-        """Move a warp's part of a value through the port of shared memory."""
-        port, work, warp = self._hardware.port, self._works[value], self._warp
-        if port is None or not work.bytes:
-            return
-        _, end = port.move(
-            self._clock.now, work.bytes / port.capacity, warp.stands_for / work.warps
-        )
-        warp.next = max(warp.next, float(math.ceil(end)))
-        if self._sleeps():
-            yield
 
     # -- time ---------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +24,8 @@ from twill.sim.engine.events import (
     Stalled,
     Waited,
 )
-from twill.sim.engine.hardware import Port
 from twill.sim.engine.sm import StreamingMultiprocessor, set_registers
+from twill.sim.engine.units import Port
 
 Data = dict[str, Any]
 
@@ -157,102 +156,119 @@ def test_bytes_in_flight_bound_the_rate_by_the_latency() -> None:
     assert begins == [0, 1, 100, 101, 200, 201]
 
 
-# -- interference and ports ----------------------------------------------------------------------
+# -- what products leave to warps ----------------------------------------------------------------
 
 
-def slowed_by(unit: str, other: twill.Operation, **change: Any) -> Schedule:
-    """Return products of 8 cycles beside an operation whose unit makes them take 10."""
-    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
-    pair = ({"unit": "TC", "beside": unit, "factor": factor},)
-    machine = machine_with({"interference": pair, **change}, units={"TC": 1, unit: 1})
+def figure(value: float) -> Data:
+    return {"value": value, "unit": "of it", "source": "TEST"}
+
+
+def slots(first: str = "", waiting: str = "", kept: float = 0) -> Data:
+    """Return rules of register slots of which products leave one in four."""
+    rules = {"unit": "TC", "first": (first,) * bool(first), "waiting": (waiting,) * bool(waiting)}
+    figures = {"free": figure(0.25), "kept": figure(kept), "apart": figure(1.5)}
+    return {"registers": rules | figures}
+
+
+def instructions(unit: str, number: int, cycles: int, **options: Any) -> twill.Operation:
+    """Return an operation of so many instructions of a warp, each of so many cycles."""
+    made = op("add", unit, number * cycles, warps=1, **options)
+    assert made.cost is not None
+    step = made.cost.steps[0].model_copy(update={"instructions": number})
+    return made.model_copy(update={"cost": made.cost.model_copy(update={"steps": (step,)})})
+
+
+def beside_products(
+    mechanisms: Data, other: twill.Operation, mma: twill.Operation, **change: Any
+) -> dict[str, Seen]:
+    """Run an operation beside products, with mechanisms and without each of them."""
+    units = {"TC": 1, "ALU": 1, "PORT": 4}
+    machine = machine_with({"mechanisms": mechanisms, **change}, units=units)
     programs: dict[str, list[Instruction]] = {
-        "one": [Issue(operation=other.name)],
-        "two": [Issue(operation="mma")],
+        "one": [Issue(operation="mma")],
+        "two": [Issue(operation=other.name)],
     }
-    return by_hand(small_loop([other, product("mma", 10, 8, 0)]), machine, programs)
+    schedule = by_hand(small_loop([mma, other]), machine, programs)
+    off = {"none": (), "slots": ("register-slots",), "port": ("memory-port",)}
+    return {name: watch(schedule, without=without) for name, without in off.items()}
 
 
-def test_a_unit_is_slower_beside_another_one() -> None:
-    schedule = slowed_by("TMA", product("load", 1, 40, 0, "TMA"))
-    # Four products beside the load take 10 each, and six alone take 8.
-    assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
-    assert watch(schedule).done["mma", 0] == 80
+CONTEXTS = {"units.ALU.scope": "context"}
 
 
-def test_a_unit_is_slower_beside_a_pipe_of_any_context() -> None:
-    schedule = slowed_by("ALU", op("add", "ALU", 38), **{"units.ALU.scope": "context"})
-    # Four products beside the additions take 10 each, and six alone take 8.
-    assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
-    assert watch(schedule).done["mma", 0] == 80
+def test_instructions_that_go_first_delay_products() -> None:
+    # Each of ten additions lacks a slot: it delays the product of its context by 1, all four
+    # contexts together by a quarter, and the next addition follows after 1.5.
+    seen = beside_products(
+        slots("ALU"), instructions("ALU", 10, 1), product("mma", 9, 10, 0), **CONTEXTS
+    )
+    assert seen["none"].done["mma", 0] == 90 + 10 / 4
+    assert seen["none"].done["add", 0] == pytest.approx(10 * 1.5, abs=1)
+    assert seen["slots"].done["mma", 0] == 90
+    assert seen["slots"].done["add", 0] == 10
 
 
-def test_a_pipe_is_slower_beside_another_unit() -> None:
-    """Instructions take 5 cycles beside the products, 4 alone; a command of 1 follows the last."""
-    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
-    pair = ({"unit": "ALU", "beside": "TC", "factor": factor},)
-    change = {"interference": pair, "units.ALU.scope": "context"}
-    machine = machine_with(change, units={"TC": 1, "ALU": 1, "TMA": 1})
-    other = op("add", "ALU", 4 * 38)
-    assert other.cost is not None
-    step = other.cost.steps[0].model_copy(update={"instructions": 38})
-    other = other.model_copy(update={"cost": other.cost.model_copy(update={"steps": (step,)})})
-    programs: dict[str, list[Instruction]] = {
-        "one": [Issue(operation="add"), Issue(operation="late")],
-        "two": [Issue(operation="mma")],
-    }
-    late = product("late", 1, 1, 0, "TMA")
-    loop = small_loop([other, late, product("mma", 10, 10, 0)])
-    schedule = by_hand(loop, machine, programs)
-    last = [watch(schedule, interference=slow).done["late", 0] for slow in (True, False)]
-    assert last == [20 * 5 + 17 * 4 + 1, 37 * 4 + 1]
+def test_slots_that_products_left_delay_nothing() -> None:
+    # Additions 4 cycles apart find the one slot in four that a product leaves.
+    spaced = instructions("ALU", 20, 4)
+    seen = beside_products(slots("ALU", kept=1), spaced, product("mma", 9, 10, 0), **CONTEXTS)
+    assert (seen["none"].done["mma", 0], seen["none"].done["add", 0]) == (90, 80)
 
 
-def test_instructions_of_a_pipe_delay_the_commands_of_another_unit() -> None:
-    """Each delays the part of its context by 2 cycles, and a command by a quarter of that."""
-    cycles = {"value": 2.0, "unit": "cycles an instruction", "source": "TEST"}
-    pair = ({"unit": "TC", "beside": "ALU", "cycles": cycles},)
-    change = {"interference": pair, "units.ALU.scope": "context"}
-    machine = machine_with(change, units={"TC": 1, "ALU": 1})
-    assert machine.contexts.value == 4
-    programs: dict[str, list[Instruction]] = {
-        "one": [Issue(operation="add")],
-        "two": [Issue(operation="mma")],
-    }
-    # Of 38 additions in as many cycles the first is issued before the tensor core is at work.
-    loop = small_loop([op("add", "ALU", 38), product("mma", 10, 10, 0)])
-    schedule = by_hand(loop, machine, programs)
-    assert watch(schedule, interference=True).done["mma", 0] == 10 * 10 + 37 * 2 / 4
-    assert watch(schedule).done["mma", 0] == 100
+def test_instructions_that_wait_take_the_slots_that_products_leave() -> None:
+    # One in four cycles, and each on its pipe for 2.
+    waiting = instructions("ALU", 20, 2)
+    seen = beside_products(
+        slots(waiting="ALU", kept=1), waiting, product("mma", 9, 10, 0), **CONTEXTS
+    )
+    assert seen["none"].done["mma", 0] == 90
+    assert seen["none"].done["add", 0] == pytest.approx(20 * 4, abs=6)
+    assert seen["slots"].done["add", 0] == 40
+
+
+def port(*shares: tuple[float, float], shuffles: str | None = None) -> Data:
+    entries = tuple({"needed": needed, "left": figure(left)} for needed, left in shares)
+    rules = {"unit": "PORT", "products": "TC", "latency": {"value": 7, "source": "TEST"}}
+    return {"port": rules | {"shares": entries, "shuffles": shuffles}}
+
+
+@pytest.mark.parametrize(("count", "left"), [(4, 0.25), (2, 0.5)])
+def test_warps_get_the_share_of_the_port_that_products_leave(count: int, left: float) -> None:
+    # Products of 8 cycles for 160 that need `count` of 4; alone the store takes 16 cycles.
+    mma = beside(product("mma", 20, 8, 0), 160, count)
+    store = instructions("PORT", 4, 4, count=4)
+    seen = beside_products(port((1.0, 0.25), (0.5, 0.5)), store, mma)
+    # An access that finds operands on their way waits for those too, at most 8 cycles.
+    assert 16 / left <= seen["none"].done["add", 0] <= 16 / left + 4 * 8
+    # Products get the rest: all of them take as much longer as the store takes of what they need.
+    more = max(0, count / 4 - (1 - left)) / (1 - left) * 16 / left
+    assert seen["none"].done["mma", 0] == pytest.approx(160 + more, abs=8)
+
+
+def test_shuffles_wait_for_the_port() -> None:
+    mma = beside(product("mma", 20, 8, 0), 160, 4)
+    shuffles = instructions("ALU", 4, 1)
+    seen = beside_products(port((1.0, 0.25), shuffles="ALU"), shuffles, mma, **CONTEXTS)
+    assert seen["port"].done["add", 0] == 4
+    # Each waits for the factors of the one or two products that come next, 8 cycles each.
+    assert 4 * 8 <= seen["none"].done["add", 0] <= 4 * 16
 
 
 @pytest.mark.parametrize(
-    ("unit", "beside", "what", "message"),
+    ("mechanisms", "message"),
     [
-        ("issue", "tc", "factor", "unit: 'issue' is issue slots, which do no work"),
-        ("tc", "issue", "factor", "beside: 'issue' is issue slots, which do no work"),
-        ("alu", "fma", "cycles", "unit: 'alu' takes no commands: give it a factor"),
-        ("tc", "tma", "cycles", "beside: 'tma' is no pipe: give it a factor"),
-        ("smem", "fma", "cycles", "unit: 'smem' is a port: give it a factor"),
+        (slots("XYZ"), "registers.first[0]: no unit named 'XYZ'"),
+        (port((1.0, 0.5), shuffles="XYZ"), "port.shuffles: no unit named 'XYZ'"),
     ],
 )
-def test_interference_without_effect_is_refused(
-    hopper: twill.Machine, unit: str, beside: str, what: str, message: str, tmp_path: Path
-) -> None:
-    assert (hopper.units["alu"].scope, hopper.issue_unit) == ("context", "issue")
-    figure = '{ value = 1.5, unit = "cycles a cycle", source = "FV: a test" }'
-    file = tmp_path / "machine.toml"
-    file.write_text(
-        'schema = "twill.machine"\nschema_version = 2\nname = "other"\n'
-        'extends = "hopper_h100"\n'
-        f'[[interference]]\nunit = "{unit}"\nbeside = "{beside}"\n{what} = {figure}\n'
-    )
-    with pytest.raises(twill.InputError, match=re.escape(f"interference[0].{message}")):
-        twill.Machine.load(file)
+def test_mechanisms_name_units_of_the_machine(mechanisms: Data, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message.split(": ")[1])):
+        machine_with({"mechanisms": mechanisms}, units={"TC": 1, "PORT": 4})
 
 
-def test_either_a_factor_or_cycles_are_given() -> None:
-    with pytest.raises(ValueError, match="either a factor or cycles"):
-        machine_with({"interference": ({"unit": "TC", "beside": "TC"},)})
+def test_a_port_has_a_bandwidth() -> None:
+    with pytest.raises(ValueError, match="'PORT' is no port with a bandwidth"):
+        machine_with({"mechanisms": port((1.0, 0.5))}, units={"TC": 1, "PORT": 1})
 
 
 def test_stores_use_the_shared_memory_port_between_the_commands_of_a_product() -> None:
@@ -460,19 +476,6 @@ def test_switches_add_up_to_what_they_name(attention_schedule: Schedule) -> None
     assert result.without == ("completion", "queues")
     with pytest.raises(twill.InputError, match="without: one of issue-slots"):
         twill.sim.run(attention_schedule, without=["gravity"])
-
-
-def test_interference_names_units_of_the_machine() -> None:
-    factor = {"value": 1.05, "unit": "cycles a cycle", "source": "TEST"}
-    with pytest.raises(ValueError, match="no unit named 'XYZ'"):
-        machine_with({"interference": ({"unit": "TC", "beside": "XYZ", "factor": factor},)})
-
-
-def test_a_slowed_command_is_seen_for_as_long_as_it_takes() -> None:
-    schedule = slowed_by("TMA", product("load", 1, 40, 0, "TMA"))
-    seen = watch(schedule, interference=True)
-    taken = [end - begin for name, begin, end in seen.commands if name == "mma"]
-    assert taken == [10] * 4 + [8] * 6
 
 
 # -- programs that are none ------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -314,103 +314,6 @@ class Synchronisation(Part):
     def most_expected(self) -> int | None:
         """Bytes that a phase of a barrier can expect, None for any number."""
         return None if self.transactions is None else self.transactions.value
-
-
-class RegisterSlots(Part):
-    """Register slots of a context, one a cycle, which products with results in registers share.
-
-    Attributes
-    ----------
-    unit : str
-        The unit of products.
-    first : tuple of str
-        Pipes whose instructions take a slot at once; beyond the free slots they delay the product.
-    waiting : tuple of str
-        Pipes whose instructions wait for a free slot.
-    free : Quantity
-        Slots a cycle that a product leaves free.
-    kept : Quantity
-        Free slots that are kept for later, at most.
-    apart : Quantity
-        Cycles between instructions that delay a product.
-    """
-
-    unit: Name
-    first: tuple[Name, ...]
-    waiting: tuple[Name, ...]
-    free: Quantity
-    kept: Quantity
-    apart: Quantity
-
-
-class PortShare(Part):
-    """The share of a port that warps get beside products that need another share of it."""
-
-    needed: Annotated[float, Field(ge=0, le=1)]
-    left: Quantity
-
-
-class SharedPort(Part):
-    """The port of shared memory, as warps see it.
-
-    Attributes
-    ----------
-    unit : str
-        The port; its capacity is bytes a cycle.
-    products : str
-        The unit of products, which fetch factors through the port.
-    shuffles : str, optional
-        The pipe whose instructions take a cycle of the port each.
-    latency : Cycles
-        Of a load from shared memory.
-    beside : tuple of PortShare
-        What warps get during products; the entry of the nearest need counts.
-    """
-
-    unit: Name
-    products: Name
-    shuffles: Name | None = None
-    latency: Cycles
-    beside: Annotated[tuple[PortShare, ...], Field(min_length=1)]
-
-
-class HandOvers(Part):
-    """Costs of signals between groups as compilers emit them, in cycles.
-
-    Attributes
-    ----------
-    wait : Cycles
-        A wait on a barrier whose phase is complete.
-    group : Cycles
-        The barrier of a group's warps before the arrive of one of them.
-    hop : Cycles
-        From the issue of an arrive until a blocked waiter goes on.
-    fence : Cycles
-        A proxy fence.
-    """
-
-    wait: Cycles
-    group: Cycles
-    hop: Cycles
-    fence: Cycles
-
-
-class Mechanisms(Part):
-    """What the simulated SM has and the static model leaves out.
-
-    Attributes
-    ----------
-    registers : RegisterSlots, optional
-        Products share register slots with instructions.
-    port : SharedPort, optional
-        Transfers, stores and shuffles share the port of shared memory with products.
-    hand_overs : HandOvers, optional
-        Signals take longer than those of hand-written code.
-    """
-
-    registers: RegisterSlots | None = None
-    port: SharedPort | None = None
-    hand_overs: HandOvers | None = None
 
 
 class Level(Part):

@@ -30,7 +30,6 @@ from twill.artifacts.hardware import (
     Count,
     GroupPool,
     Level,
-    Mechanisms,
     Memories,
     Products,
     Quantity,
@@ -40,6 +39,7 @@ from twill.artifacts.hardware import (
     Unit,
 )
 from twill.artifacts.loop import Cost, Name, Operation, Tile
+from twill.artifacts.mechanisms import Mechanisms
 from twill.artifacts.versions import UNSAID, bring_machine_up, is_outdated
 from twill.base.errors import InputError, short
 from twill.base.files import read_bytes
@@ -86,7 +86,7 @@ class Machine(Artifact):
     sources : dict
         Full references behind the keys with which `source` texts begin.
     mechanisms : Mechanisms, optional
-        What the simulated SM has and the static model leaves out.
+        Mechanisms of the simulated SM that the static model leaves out.
     levels : tuple of Level, optional
         The memory system behind variable-latency loads, the nearest level first.
     constants : dict
@@ -183,11 +183,6 @@ class Machine(Artifact):
         complete = functools.partial(extended, file=file)
         return cls.from_json(toml_as_json(text, file, complete), file=file)
 
-    @functools.cached_property
-    def modelled(self) -> Self:
-        """The machine as the static model sees it, without mechanisms that only simulation has."""
-        return self if self.mechanisms is None else self.model_copy(update={"mechanisms": None})
-
     def threads(self, warps: int) -> int:
         """Return the threads of so many warps."""
         return warps * self.threads_per_warp.value
@@ -222,17 +217,10 @@ class Machine(Artifact):
 
 def _check_mechanisms(machine: Machine, mechanisms: Mechanisms) -> None:
     """Refuse mechanisms of units that there are not, and a port that is none."""
-    registers, port = mechanisms.registers, mechanisms.port
-    if registers is not None:
-        path = "mechanisms.registers"
-        check_known(f"{path}.unit", registers.unit, machine.units, "unit")
-        for key in ("first", "waiting"):
-            for index, name in enumerate(getattr(registers, key)):
-                check_known(f"{path}.{key}[{index}]", name, machine.units, "unit")
+    for path, name in mechanisms.units():
+        check_known(f"mechanisms.{path}", name, machine.units, "unit")
+    port = mechanisms.port
     if port is not None:
-        for key in ("unit", "products", "shuffles"):
-            if (name := getattr(port, key)) is not None:
-                check_known(f"mechanisms.port.{key}", name, machine.units, "unit")
         unit = machine.units[port.unit]
         if unit.scope != "sm" or unit.capacity == 1:
             raise refuse("mechanisms.port.unit", f"{short(port.unit)} is no port with a bandwidth")

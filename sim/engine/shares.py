@@ -1,17 +1,20 @@
-"""What products leave to warps: register slots of a context, and the port of shared memory."""
+"""Shares of warps during products: register slots of a context, the port of shared memory."""
 
 from __future__ import annotations
 
-from twill.artifacts.hardware import RegisterSlots as SlotRules
-from twill.artifacts.hardware import SharedPort as PortRules
+import math
+
+from twill.artifacts.mechanisms import RegisterSlots as SlotRules
+from twill.artifacts.mechanisms import SharedPort as PortRules
 from twill.sim.engine.units import Port, Unit
+from twill.sim.engine.work import Work
 
 
 class RegisterSlots:
     """Register slots of a context, one a cycle, of which a product takes most.
 
-    Instructions of some pipes go first, and delay the product once no slot is free. Those of others
-    wait for a free slot. See `twill.artifacts.hardware.RegisterSlots`.
+    Instructions of some pipes go first, and delay the product once no slot is free; instructions of
+    others wait for a free slot. See `twill.artifacts.mechanisms.RegisterSlots`.
 
     `product`: the unit of products.
     `contexts`: issue contexts that it works for together.
@@ -77,20 +80,22 @@ class SharedPort:
     """The port of shared memory: warps get all of it, or what products leave.
 
     `products`: the unit of products.
+    `capacity`: bytes a cycle.
 
     Attributes
     ----------
+    name : str
+        The unit.
     shuffles : str
         The pipe whose instructions take a cycle each; empty without one.
     latency : int
         Cycles of a load.
     """
 
-    def __init__(self, rules: PortRules, port: Port, products: Unit) -> None:
-        self._port, self._products = port, products
-        self._beside = [(share.needed, share.left.value) for share in rules.beside]
+    def __init__(self, rules: PortRules, port: Port, products: Unit, capacity: int) -> None:
+        self._port, self._products, self._capacity = port, products, capacity
+        self._shares = [(share.needed, share.left.value) for share in rules.shares]
         self._needed, self._left = -1.0, 1.0
-        self.capacity = 1.0  # bytes a cycle
         self.shuffles, self.latency = rules.shuffles or "", rules.latency.value
         self.name = rules.unit
 
@@ -101,17 +106,24 @@ class SharedPort:
         needed = self._products.fetches
         if needed != self._needed:
             self._needed = needed
-            self._left = min(self._beside, key=lambda one: abs(one[0] - needed))[1]
+            self._left = min(self._shares, key=lambda one: abs(one[0] - needed))[1]
         return self._left
 
-    def move(self, now: float, cycles: float, part: float) -> tuple[float, float]:
-        """Let warps access memory; return begin and end.
+    def move(self, now: float, cycles: float, part: float) -> float:
+        """Let warps access memory; return the end.
 
-        `cycles`: what all warps of the operation take with the whole port.
+        `cycles`: of all warps of the operation, with the whole port.
         `part`: share of these warps.
         """
         left = self.left(now)
-        return self._port.stream(now, cycles / left, left * part)
+        return self._port.stream(now, cycles / left, left * part)[1]
+
+    def moved(self, now: float, work: Work, warps: int) -> float:
+        """Let warps store or load their part of a value; return the cycle in which they go on."""
+        if not work.bytes:
+            return now
+        end = self.move(now, work.bytes / self._capacity, warps / work.warps)
+        return float(math.ceil(end))
 
     def shuffle(self, now: float, number: int) -> float:
         """Return how long shuffles of so many warps wait for the port."""
