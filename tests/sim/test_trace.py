@@ -13,6 +13,7 @@ import pytest
 
 import twill
 from tests.support.sampled import sampled
+from twill.sim.engine import UNMODELLED
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
 from twill.sim.show.timeline import _looks, draw_timeline, tracks_within, window
@@ -159,7 +160,7 @@ def test_a_timeline_ends_before_loads_that_run_ahead_do() -> None:
     # is no steady state.
     schedule = twill.load_schedule("fa3_forward_128x128")
     recording = Recording()
-    result = run(schedule, recording=recording)
+    result = run(schedule, recording=recording, without=UNMODELLED)
     assert result.profile is not None
     begin, end = window(recording, result.profile.last, result.measured_interval_cycles)
     assert end - begin == 2 * 2048

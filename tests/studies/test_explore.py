@@ -262,7 +262,9 @@ def test_names_are_marked_and_parts_of_names_are_not() -> None:
 def test_schedules_are_beside_each_other_on_one_scale() -> None:
     (section,) = sections([Path(name) for name in BOTH])
     takes, least, *_ = section.summary
-    assert re.match(rf"{BOTH[0]} takes \d+ cycles an iteration, [\d.]+ TFLOP/s at \d+ MHz", takes)
+    assert re.match(
+        rf"{BOTH[0]} takes [\d.]+ cycles an iteration, [\d.]+ TFLOP/s at \d+ MHz", takes
+    )
     assert least.startswith("No program takes fewer than 2048 (work: tc); ")
     names = [panel.title for panel in section.panels]
     assert names[0::2] == names[1::2]

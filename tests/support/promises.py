@@ -75,7 +75,8 @@ def _promise(name: str, timeout: float | None, iterations: int) -> Promise:
         found = run(schedule, iterations=iterations, tolerance=DEFAULT_TOLERANCE)
     except RefusedError as error:
         return Promise(name, machine, proved=proved, note=str(error))
-    promised, simulated = found.static_interval_cycles, found.measured_interval_cycles
+    promised = found.static_interval_cycles
+    simulated = found.modelled_interval_cycles or found.measured_interval_cycles
     return Promise(name, machine, promised, proved, simulated, found.achieved)
 
 

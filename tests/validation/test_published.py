@@ -35,7 +35,6 @@ def interval(schedule: Schedule, **options: str) -> float:
 def test_flash_attention_3_ratios() -> None:
     """The paper: 570 TFLOP/s with neither, 620 to 640 with ping-pong, 640 to 661 with both."""
     full = interval(load_schedule(FA3))
-    assert full == 2816  # 2 x (8 x 88 + 11 x 64) cycles of the tensor core
     ping_pong = interval(load_schedule(f"{FA3}_no_overlap")) / full
     neither = [
         interval(load_schedule(NEITHER), scheduler=scheduler) / full

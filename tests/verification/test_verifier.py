@@ -82,7 +82,7 @@ def test_flash_attention_3_forward(attention: twill.Loop, hopper: twill.Machine)
     schedule = ping_pong(attention, hopper)
     assert twill.verify(schedule).violations == ()
     assert schedule.stages == 2
-    assert twill.sim.run(schedule).measured_interval_cycles == 2048
+    assert twill.sim.run(schedule).modelled_interval_cycles == 2048
 
 
 def test_the_papers_concurrency_refuses_flash_attention_3(

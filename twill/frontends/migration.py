@@ -51,7 +51,7 @@ def migrated(file: str) -> tuple[str, list[str]]:
     told = KINDS[schema].bring_up(document)
     new = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     KINDS[schema].from_json(new, file=file)
-    return (text.decode(), []) if told is None else (new, [*told, "schema_version"])
+    return (text.decode(), []) if told is None else (new, told)
 
 
 def _toml(text: bytes, file: str) -> tuple[str, list[str]]:
@@ -70,9 +70,11 @@ def _toml(text: bytes, file: str) -> tuple[str, list[str]]:
         for name in parents:
             table = table.setdefault(name, tomlkit.table())
         table[key] = _inline(value)
+    for key in before.keys() - after.keys():
+        document.pop(key, None)
     new = tomlkit.dumps(document)
     Machine.from_toml(new.encode(), file=file)
-    return new, [*told, "schema_version"]
+    return new, told
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[list[str], Any]]:

@@ -21,6 +21,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.lower.baselines import components
 from twill.problem import build_problem
+from twill.sim.engine import UNMODELLED
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
 
@@ -161,7 +162,7 @@ def scheduled(schedule: Schedule) -> Windows:
 def executed(schedule: Schedule) -> Windows:
     """Return the windows of any schedule, as the simulated SM executes it."""
     recording = Recording(iterations=None)
-    found = run(schedule, iterations=SIMULATED_ITERATIONS, recording=recording)
+    found = run(schedule, iterations=SIMULATED_ITERATIONS, recording=recording, without=UNMODELLED)
     windows: dict[str, dict[int, Window]] = defaultdict(dict)
     works = _works(recording, schedule)
     for instance, start in recording.starts.items():
