@@ -26,7 +26,7 @@ Mechanism = Literal[
 WARP_SCHEDULERS: tuple[WarpScheduler, ...] = get_args(WarpScheduler)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 # Mechanisms that the static model leaves out.
-UNMODELLED: tuple[Mechanism, ...] = ("register-slots", "memory-port", "hand-overs")
+UNMODELLED: tuple[Mechanism, ...] = ("register-slots", "memory-port", "hand-overs", "queues")
 DEFAULT_ITERATIONS, MOST_ITERATIONS = 64, 10_000_000
 DEFAULT_TOLERANCE = 0.02
 NOMINAL = "nominal"  # latencies of loads that are those of the machine file

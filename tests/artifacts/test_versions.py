@@ -54,7 +54,7 @@ def test_an_old_machine_schedules_a_loop(file: Path, capsys: pytest.CaptureFixtu
     machine = Machine.named(str(file))
     told = capsys.readouterr().err
     assert told.count("\n") <= 1
-    # Extended: nothing is written into it, and nothing is said. One is complete, but for what is out.
+    # Extended: nothing is written into it, and nothing is said. One is complete already.
     assert (told == "") == ("h200" in file.name)
     assert (SOURCE in machine.sources) == (told != "" and "dc3153f" not in file.name)
     assert ("no interference of units" in told) == ("interference" in file.read_text())
