@@ -57,8 +57,13 @@ def measured() -> Iterator[tuple[str, float, float]]:
     with (FOLDER / "h200.csv").open() as file:
         for row in csv.DictReader(file):
             if row["cycles_per_iteration"]:
-                promised = float(row["simulated"] or "nan")
+                promised = float(row["simulated"]) * iterations(row["kernel"])
                 yield row["kernel"], float(row["cycles_per_iteration"]), promised
+
+
+def iterations(kernel: str) -> int:
+    """Return the iterations of the loop in a measured one."""
+    return ITERATIONS.get(kernel.split("__", maxsplit=1)[0], 1)
 
 
 def simulated(folder: str, kernel: str) -> float:
@@ -67,14 +72,14 @@ def simulated(folder: str, kernel: str) -> float:
     today = {"machine": Machine.named(MACHINE), "machine_hash": None}
     interval = run(schedule.model_copy(update=today)).measured_interval_cycles
     assert interval is not None, kernel
-    return round(interval * ITERATIONS.get(kernel.split("__", maxsplit=1)[0], 1), 1)
+    return round(interval * iterations(kernel), 1)
 
 
 def unpacked(folder: str) -> None:
     """Write the kernels and their schedules to a folder."""
-    zipfile.ZipFile(FOLDER / "kernels.zip").extractall(folder)
+    zipfile.ZipFile(FOLDER / "kernels.zip").extractall(folder)  # noqa: S202 - our own file
     with tarfile.open(FOLDER / "schedules.tar.xz") as archive:
-        archive.extractall(folder, filter="data")  # noqa: S202 - our own file
+        archive.extractall(folder, filter="data")
 
 
 def predict(folder: str, kernel: str, cycles: float, promised: float) -> Row:
