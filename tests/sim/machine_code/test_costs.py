@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from twill.artifacts.machine import Machine
 from twill.sim.machine_code.costs import SOURCES, Costs, sources
 
 FOLDER = Path(__file__).parents[3] / "traces" / "measure"
@@ -97,3 +98,23 @@ def test_every_cost_has_a_source_that_is_no_kernel() -> None:
     text = " ".join(SOURCES.values())
     assert "measured/kernels" not in text
     assert (FOLDER / "sass_costs.cu").is_file()
+
+
+def test_mechanisms_of_the_simulated_sm_are_streams_of_one_instruction() -> None:
+    mechanisms = Machine.named("hopper_h100").mechanisms
+    assert mechanisms is not None
+    slots, port, signals = mechanisms.registers, mechanisms.port, mechanisms.hand_overs
+    assert slots is not None
+    assert port is not None
+    assert signals is not None
+    assert 1 / slots.free.value == pytest.approx(beside("FMNMX", "n128.ss"), rel=0.05)
+    for share, product in zip(
+        port.shares, ("n64.ss", "n128.ss", "n256.ss", "n128.rs"), strict=True
+    ):
+        # STS.128 of four warps needs the port for 16 cycles.
+        assert share.left.value == pytest.approx(16 / beside("STS.128", product), abs=0.01)
+    assert port.latency.value == pytest.approx(alone("LDS.32.dep") - 1, abs=0.5)
+    assert signals.wait.value == pytest.approx(alone("TRYWAIT.ready"), abs=0.5)
+    group = alone("BAR+ARRIVE.thread0") - alone("ARRIVE.thread0")
+    assert signals.group.value == pytest.approx(group, abs=0.5)
+    assert signals.fence.value == pytest.approx(alone("FENCE.PROXY"), abs=0.5)
