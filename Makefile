@@ -56,7 +56,7 @@ mutation: $(VENV)/test
 
 # What takes hours: mutants, every slow test, fuzzing, clocks, and what the project proves itself with. Its output
 # is to be read.
-nightly: mutation
+nightly: engine mutation
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow or nightly'
 	$(BIN)/python -m tests.validation.make_orders --check
 	$(BIN)/python -m tests.validation.published
