@@ -12,16 +12,26 @@ import pytest
 import twill
 from tests.compiled import kernels
 from tests.support.commands import in_process
-from twill.base.errors import InputError, MissingLibraryError, TwillError
+from twill.base.deadline import Deadline
+from twill.base.errors import InputError, MissingLibraryError, RefusedError, TwillError
 from twill.base.files import cache_folder
 from twill.compiled import Finding, Limits, kept
 from twill.compiled.cubin import Cubin
 from twill.frontends import load_loop
 from twill.polish import Interrupted, Polished
 from twill.search.scheduler import schedule as static_schedule
+from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies import choice
 from twill.studies import judged as judging
-from twill.studies.choice import COMPILED, SIMULATED, chosen, compiled_best, judge_of
+from twill.studies.choice import (
+    COMPILED,
+    SIMULATED,
+    Polishing,
+    chosen,
+    compiled_best,
+    judge_of,
+    with_modelled,
+)
 from twill.studies.judged import Evidence, Judged, evidence, judged_file, kind_of
 
 GEMM = "gemm_two_tiles_hopper"
@@ -93,6 +103,42 @@ def test_the_least_cycles_of_kernels_compiled_as_written_are_chosen(
         "cycles": None,
         "faults": ["not compiled"],
     }
+
+
+@pytest.mark.parametrize("ends", ["", "refused", "interrupted"])
+def test_programs_of_the_static_models_machine_are_candidates_too(
+    given: twill.Schedule, ends: str
+) -> None:
+    asked: list[Polishing] = []
+
+    def search(begin: Sequence[twill.Schedule], how: Polishing) -> Polished:
+        asked.append(how)
+        if len(asked) == 2 and ends:
+            raise RefusedError("none") if ends == "refused" else KeyboardInterrupt
+        other = named(begin[0], f"other {len(asked)}")
+        return Polished(named(begin[0], f"best {len(asked)}"), given, None, "", different=(other,))
+
+    how = Polishing(100, 0, (Conditions(),), 1, different=3)
+    if ends == "interrupted":
+        with pytest.raises(Interrupted) as stopped:
+            with_modelled(search, (given,), how, Deadline())
+        found = stopped.value.polished
+    else:
+        found = with_modelled(search, (given,), how, Deadline())
+    names = [one.name for one in (found.schedule, *found.different)]
+    assert names == (["best 1", "other 1"] if ends else ["best 1", "other 1", "best 2", "other 2"])
+    assert [(one.simulations, one.different) for one in asked] == [(50, 1)] * 2
+    assert [one.conditions[0].without for one in asked] == [frozenset(), frozenset(UNMODELLED)]
+    # Promises are those of the simulated SM with all its mechanisms.
+    assert {one.promise.interval_cycles for one in found.different[1:] if one.promise} <= {
+        given.promise.interval_cycles if given.promise else None
+    }
+    machine = given.machine.model_copy(update={"mechanisms": None})
+    bare = given.model_copy(update={"machine": machine, "machine_hash": None})
+    asked.clear()
+    ends = ""
+    with_modelled(search, (bare,), how, Deadline())
+    assert asked == [how]
 
 
 def test_registers_that_the_compiler_takes_are_kept_in_a_second_search(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twill.polish.answer import Interrupted, Other, Polished
-from twill.polish.polishing import DEFAULT_CONDITIONS, polish
+from twill.polish.polishing import DEFAULT_CONDITIONS, polish, promised
 from twill.polish.tuning import EFFORTS, programs_of
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "Polished",
     "polish",
     "programs_of",
+    "promised",
 ]

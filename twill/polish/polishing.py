@@ -123,6 +123,14 @@ def polish(
     return found
 
 
+def promised(schedule: Schedule, conditions: Sequence[Conditions]) -> Schedule | None:
+    """Return a program with its promise under other conditions, None if it does not run there."""
+    search = _Polishing(schedule, Judge(tuple(conditions)), silent)
+    search.given_meets_bound()
+    found = search.polished(TUNING.chains.last, 0)
+    return None if found is None else found.schedule
+
+
 class _Polishing:
     """A search for better programs.
 

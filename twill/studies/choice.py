@@ -27,8 +27,8 @@ from twill.base.tables import Column, Table
 from twill.compiled import Limits, kept
 from twill.compiled.cubin import Cubin
 from twill.emit import emitted
-from twill.polish import Interrupted, Polished, polish
-from twill.sim.engine import Conditions
+from twill.polish import Interrupted, Polished, polish, promised
+from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies.judged import Judged, judged_file
 
 SIMULATED, COMPILED = "simulated", "compiled"
@@ -156,23 +156,56 @@ def polished(
     """
     clock = Deadline(how.timeout)
 
-    def search(begin: Sequence[Schedule]) -> Polished:
+    def search(begin: Sequence[Schedule], by: Polishing = how) -> Polished:
         return polish(
             begin[0],
             others=begin[1:],
-            simulations=how.simulations,
-            seed=how.seed,
-            conditions=how.conditions,
-            jobs=how.jobs,
+            simulations=by.simulations,
+            seed=by.seed,
+            conditions=by.conditions,
+            jobs=by.jobs,
             timeout=clock.left,
             report=report,
-            keep=keep,
-            different=how.different,
+            keep=keep if by.conditions == how.conditions else None,
+            different=by.different,
         )
+
+    def both(begin: Sequence[Schedule]) -> Polished:
+        return with_modelled(search, begin, how, clock)
 
     if not how.different:
         return search(given), []
-    return chosen(search, given, how.jobs, report, restart=how.restart)
+    return chosen(both, given, how.jobs, report, restart=how.restart)
+
+
+def with_modelled(
+    search: Callable[[Sequence[Schedule], Polishing], Polished],
+    begin: Sequence[Schedule],
+    how: Polishing,
+    clock: Deadline,
+) -> Polished:
+    """Search on the simulated SM, and on that of the static model; return what both found.
+
+    Each has half of the programs. A search finds programs for which its judge is too optimistic,
+    and the two are so for different ones; machine code chooses.
+    """
+    if begin[0].machine.mechanisms is None:
+        return search(begin, how)
+    half = replace(how, simulations=how.simulations // 2, different=how.different // 2)
+    found = search(begin, half)
+    left = [one.without | frozenset(UNMODELLED) for one in how.conditions]
+    modelled = [replace(c, without=w) for c, w in zip(how.conditions, left, strict=True)]
+    if clock.late:
+        return found
+    try:
+        further = search(begin, replace(half, conditions=modelled))
+        programs = [promised(p, how.conditions) for p in (further.schedule, *further.different)]
+    except RefusedError:
+        return found
+    except KeyboardInterrupt:
+        raise Interrupted(found) from None
+    others = [program for program in programs if program is not None]
+    return replace(found, different=(*found.different, *others))
 
 
 def chosen(
