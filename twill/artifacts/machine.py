@@ -85,6 +85,9 @@ class Machine(Artifact):
         Cost of moving a register value to another group.
     sources : dict
         Full references behind the keys with which `source` texts begin.
+    cold_loads : str, optional
+        Packaged trace of latencies of loads from DRAM with all SMs at work; rings are made deep
+        enough for them.
     mechanisms : Mechanisms, optional
         Mechanisms of the simulated SM that the static model leaves out.
     levels : tuple of Level, optional
@@ -118,6 +121,7 @@ class Machine(Artifact):
     synchronisation: Synchronisation
     transfer: Transfer
     sources: Annotated[dict[str, Text], Field(min_length=1)]
+    cold_loads: Name | None = None
     mechanisms: Mechanisms | None = None
     levels: tuple[Level, ...] | None = None
     constants: dict[Name, Quantity] = {}

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from twill.emit.kernel import emitted
+from twill.emit.kernel import emitted, epilogue_parts
 
-__all__ = ["emitted"]
+__all__ = ["emitted", "epilogue_parts"]

@@ -63,6 +63,17 @@ def emitted(schedule: Schedule) -> str:
     return text
 
 
+def epilogue_parts(schedule: Schedule) -> int:
+    """Return in how many parts a kernel stores a tile after its loop, for want of shared memory.
+
+    Raises
+    ------
+    RefusedError
+        If something of it has no template, or even parts find no room.
+    """
+    return _Kernel(prepared(schedule)).epilogue.buffers.parts
+
+
 class _Kernel:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule

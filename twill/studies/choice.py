@@ -29,6 +29,7 @@ from twill.compiled.cubin import Cubin
 from twill.emit import emitted
 from twill.polish import Interrupted, Polished, polish, promised
 from twill.sim.engine import UNMODELLED, Conditions
+from twill.studies.depths import deepened
 from twill.studies.judged import Judged, judged_file
 
 SIMULATED, COMPILED = "simulated", "compiled"
@@ -171,11 +172,17 @@ def polished(
         )
 
     def both(begin: Sequence[Schedule]) -> Polished:
-        return with_modelled(search, begin, how, clock)
+        return _deepened(with_modelled(search, begin, how, clock), how)
 
     if not how.different:
-        return search(given), []
+        return _deepened(search(given), how), []
     return chosen(both, given, how.jobs, report, restart=how.restart)
+
+
+def _deepened(found: Polished, how: Polishing) -> Polished:
+    """Let rings take the shared memory that is left."""
+    different = tuple(deepened(program, how.conditions) for program in found.different)
+    return replace(found, schedule=deepened(found.schedule, how.conditions), different=different)
 
 
 def with_modelled(
