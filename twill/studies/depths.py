@@ -22,16 +22,16 @@ ITERATIONS = 64
 def deepened(schedule: Schedule, conditions: Sequence[Conditions]) -> Schedule:
     """Return a program whose rings hide latencies of loads from DRAM, as far as memory allows.
 
-    A search chooses depths for nominal latencies, those of L2. Here shared memory that is left goes
-    to the rings of all loads, for as long as that shortens an iteration whose loads take what was
-    measured with data in DRAM and all SMs at work. What follows the loop keeps its memory.
+    A search chooses depths for nominal latencies, those of L2. Shared memory that is left goes to
+    the rings of loads here. Slots are added for as long as they shorten an iteration whose loads
+    come from DRAM with all SMs at work. Code after the loop keeps its memory.
 
     Parameters
     ----------
     schedule : Schedule
         A program with its promise, of a loop with a kernel; others are returned as they are.
     conditions : sequence of Conditions
-        Those of the promise, which is measured again.
+        Conditions of the promise, which is measured again.
     """
     latency = schedule.machine.cold_loads
     if latency is None or schedule.loop.source is None or not streaming(schedule):
