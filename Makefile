@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/run
 	@mkdir -p demo
 	@echo "== schedule attention forward for Hopper, from the packaged TTGIR"
-	$(BIN)/twill schedule fa_fwd_hopper --machine hopper_h100 --judge simulated -o demo/schedule.json
+	$(BIN)/twill schedule fa_fwd_hopper --machine hopper_h100 --model paper -o demo/schedule.json
 	@echo "== verify it with code that shares nothing with the solver"
 	$(BIN)/twill verify demo/schedule.json
 	@echo "== execute it on the simulated SM"
