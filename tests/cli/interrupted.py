@@ -130,14 +130,15 @@ def _started(command: str, given: twill.Schedule, folder: Path) -> subprocess.Po
     given.save(folder / "given.json")
     given.loop.save(folder / "loop.json")
     given.machine.save(folder / "machine.json")
-    return subprocess.Popen(
-        [sys.executable, "told.py", *COMMANDS[command]],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=(folder / "stderr.txt").open("wb"),
-        start_new_session=True,
-        preexec_fn=_heard,  # noqa: PLW1509 - there is one thread
-    )
+    with (folder / "stderr.txt").open("wb") as told:
+        return subprocess.Popen(
+            [sys.executable, "told.py", *COMMANDS[command]],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=told,
+            start_new_session=True,
+            preexec_fn=_heard,  # noqa: PLW1509 - there is one thread
+        )
 
 
 def _heard() -> None:
