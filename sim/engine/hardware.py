@@ -61,16 +61,21 @@ class Context:
         self.issued = 0
         self.last = -1  # age of the warp that issued last
 
+    @property
+    def shared(self) -> bool:
+        """Whether instructions share with products."""
+        return self.registers is not None or self.port is not None
+
     def interval(self, now: float, pipe: str, stands_for: int, interval: float) -> float:
-        """Return the interval of an instruction during products; negative if nothing changes it.
+        """Return the interval of an instruction, during products or not.
 
         `interval`: without products.
         """
         if self.registers is not None:
             interval = self.registers.interval(now, pipe, stands_for, interval)
         if self.port is not None and pipe == self.port.shuffles:
-            return interval + self.port.shuffle(now, stands_for)
-        return -1.0 if self.registers is None else interval
+            interval += self.port.shuffle(now, stands_for)
+        return interval
 
     def pipe(self, unit: str) -> Unit:
         """Return the pipe that instructions for a unit go to."""
@@ -112,7 +117,6 @@ class Hardware:
         self.wait = self.signals.wait  # of asynchronous results
         self.fence = 0
         self.port: SharedPort | None = None
-        self._slots = False
         if machine.mechanisms is not None:
             self._add(machine, machine.mechanisms, without)
 
@@ -120,7 +124,6 @@ class Hardware:
         """Add mechanisms that the static model leaves out."""
         slots, port, costs = mechanisms.registers, mechanisms.port, mechanisms.hand_overs
         if slots is not None and "register-slots" not in without:
-            self._slots = True
             for context in self.contexts:
                 product = self.units[slots.unit]
                 context.registers = RegisterSlots(slots, product, len(self.contexts))
@@ -145,7 +148,7 @@ class Hardware:
         So it does where they can be woken and issue in one cycle, or delay products.
         """
         waits = self.signals.wait and self.named.wait and self.wait
-        return not waits or self._slots
+        return not waits or self.contexts[0].registers is not None
 
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
         """Let the ports that a command needs in addition to its unit work for it.
@@ -233,14 +236,11 @@ class AsynchronousUnit:
         self._unit, self._clock, self._hardware = hardware.units[name], clock, hardware
         self._started, self._fetched = started, fetched
         self._ahead = description.in_order
-        queue = description.queue
-        self.blocks = queue is not None and queue.full == "blocks"
-        self._depth = queue.depth.value if queue is not None else math.inf
-        self._order = queue.order if queue is not None else "issued"
+        self.blocks = description.queue is not None
+        self._depth = math.inf if description.queue is None else description.queue.depth.value
         self._window = math.inf if description.in_flight is None else description.in_flight.value
         self._flying: list[tuple[float, float]] = []
         self._queue: deque[Command] = deque()
-        self._last: Command | None = None
         self._next_one: tuple[Command, list[Use]] | None = None
         self._opened = 0.0
 
@@ -264,7 +264,7 @@ class AsynchronousUnit:
         """Start the next command; the unit is free."""
         now = self._clock.now
         if self._next_one is None:
-            command = self._queue[self._next()]
+            command = self._queue[0]
             landing = self._landing(command)
             if landing > now:
                 self._clock.at(landing, self._start)
@@ -273,8 +273,8 @@ class AsynchronousUnit:
         command, uses = self._next_one
         self._next_one = None
         self._unit.fetches = command.work.fetches
-        self._queue.remove(command)
-        self._last, self._opened = command, now
+        self._queue.popleft()
+        self._opened = now
         start, end = self._hardware.accept(now, command.work.demands[0], uses)
         if self._ahead and end > self._unit.free:
             self._unit.fill(end)
@@ -287,7 +287,7 @@ class AsynchronousUnit:
 
     def _fetch_ahead(self) -> None:
         """Fetch the operands of the command that comes next while another one is executed."""
-        command = self._queue[self._next()]
+        command = self._queue[0]
         if self._ahead and self._window == math.inf and command.work.demands[1:]:
             self._next_one = command, self._fetch(command)
 
@@ -299,17 +299,6 @@ class AsynchronousUnit:
         for use in uses:
             self._fetched(command, use)
         return uses
-
-    def _next(self) -> int:
-        """Return which command of the queue the unit takes."""
-        last = self._last
-        if self._order == "issued" or last is None:
-            return 0
-        for position, command in enumerate(self._queue):
-            same = (command.work.name, command.iteration) == (last.work.name, last.iteration)
-            if same if self._order == "operation" else command.group != last.group:
-                return position
-        return 0
 
     def _landing(self, command: Command) -> float:
         """Return when enough bytes in flight have landed for a command to start."""

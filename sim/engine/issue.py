@@ -233,9 +233,10 @@ class IssueStage:
             self._lost(warp, stretch, warp.wanted, min(cycle, max(warp.wanted, pipe.opens)), cycle)
         interval, share, left = stretch.interval, stretch.share, warp.left
         number, last = 1, cycle
-        beside = warp.context.interval(cycle, pipe.name, warp.stands_for, interval)
-        if beside >= 0.0:
-            interval, share = beside, share * beside / interval if interval else share
+        context = warp.context
+        if context.shared:
+            lasts = context.interval(cycle, pipe.name, warp.stands_for, interval)
+            interval, share = lasts, share * lasts / interval
         elif left > 1 and stretch.whole and warp.paces[stretch.part].ready <= cycle:
             room = ((second if second < limit else limit) - cycle) / interval
             if room > 1:

@@ -123,6 +123,12 @@ def test_a_file_of_today_with_the_old_number_is_read_as_it_is(
     )
 
 
+def test_queues_say_their_depth_only(hopper: twill.Machine) -> None:
+    data = json.loads(hopper.to_json())
+    data["units"]["tc"]["queue"] |= {"full": "goes on", "order": "turns"}
+    assert Machine.from_json(json.dumps(data)) == hopper
+
+
 def test_what_is_wrong_with_an_old_file_is_said_of_it(hopper: twill.Machine) -> None:
     data = json.loads(hopper.to_json()) | {"schema_version": 1, "clock": 3}
     del data["threads_per_warp"]

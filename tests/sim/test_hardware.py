@@ -84,9 +84,8 @@ def product(name: str, commands: int, cycles: int, issue: int, unit: str = "TC")
 # -- queues of asynchronous units ---------------------------------------------------------------
 
 
-def queue(depth: int, **fields: str) -> Data:
-    count = {"value": depth, "unit": "commands", "source": "TEST"}
-    return {"depth": count, "source": "TEST", **fields}
+def queue(depth: int) -> Data:
+    return {"depth": {"value": depth, "unit": "commands", "source": "TEST"}, "source": "TEST"}
 
 
 def alone(machine: twill.Machine, commands: int = 8) -> Seen:
@@ -106,40 +105,24 @@ def test_a_full_queue_blocks_who_issues(depth: int) -> None:
     assert seen.stalls.get("queue", 0) == last - 7
 
 
-def test_a_queue_that_does_not_block_takes_all_commands() -> None:
-    full = machine_with({"units.TC.queue": queue(1, full="goes on")})
-    assert alone(full).done["add", 0] == alone(small_machine()).done["add", 0] == 9
-    blocking = machine_with({"units.TC.queue": queue(1)})
+def test_a_queue_without_a_limit_takes_all_commands() -> None:
+    assert alone(small_machine()).done["add", 0] == 9
     loop = small_loop([product("mma", 8, 10, 1), op("add", "ALU", 1, warps=1)])
     body: list[Instruction] = [Issue(operation="mma"), Issue(operation="add")]
+    blocking = machine_with({"units.TC.queue": queue(1)})
     free = watch(by_hand(loop, blocking, {"g": body}), without=["queues"])
     assert free.done["add", 0] == 9
 
 
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [("issued", "abababab"), ("operation", "aaaabbbb"), ("turns", "abababab")],
-)
-def test_the_order_between_two_groups(order: str, expected: str) -> None:
-    machine = machine_with({"units.TC.queue": queue(100, order=order)})
+def test_commands_of_two_groups_are_taken_in_the_order_of_issue() -> None:
+    machine = machine_with({"units.TC.queue": queue(100)})
     loop = small_loop([product("a", 4, 10, 1), product("b", 4, 10, 1)])
     programs: dict[str, list[Instruction]] = {
         "one": [Issue(operation="a")],
         "two": [Issue(operation="b")],
     }
     seen = watch(by_hand(loop, machine, programs))
-    assert "".join(operation for operation, _, _ in seen.commands) == expected
-
-
-def test_turns_alternate_where_one_group_came_first() -> None:
-    machine = machine_with({"units.TC.queue": queue(100, order="turns")})
-    loop = small_loop([product("a", 4, 10, 1), product("b", 2, 10, 1), op("first", "ALU", 5)])
-    programs: dict[str, list[Instruction]] = {
-        "one": [Issue(operation="a")],
-        "two": [Issue(operation="first"), Issue(operation="b")],
-    }
-    seen = watch(unsolved(loop, machine, programs))
-    assert "".join(operation for operation, _, _ in seen.commands) == "ababaa"
+    assert "".join(operation for operation, _, _ in seen.commands) == "abababab"
 
 
 def test_bytes_in_flight_bound_the_rate_by_the_latency() -> None:
@@ -266,9 +249,11 @@ def test_mechanisms_name_units_of_the_machine(mechanisms: Data, message: str) ->
         machine_with({"mechanisms": mechanisms}, units={"TC": 1, "PORT": 4})
 
 
-def test_a_port_has_a_bandwidth() -> None:
+def test_a_port_has_a_bandwidth_and_leaves_a_part_of_it() -> None:
     with pytest.raises(ValueError, match="'PORT' is no port with a bandwidth"):
         machine_with({"mechanisms": port((1.0, 0.5))}, units={"TC": 1, "PORT": 1})
+    with pytest.raises(ValueError, match="shares above 0, and at most 1"):
+        machine_with({"mechanisms": port((1.0, 0.0))}, units={"TC": 1, "PORT": 4})
 
 
 def test_stores_use_the_shared_memory_port_between_the_commands_of_a_product() -> None:

@@ -197,7 +197,7 @@ def _interval(
 def _with_queue(schedule: Schedule, depth: int) -> Schedule:
     source = "MODEL: tried; no depth is published"
     count = Count(value=depth, unit="commands", source=source)
-    queue = CommandQueue(depth=count, full="blocks", source=source)
+    queue = CommandQueue(depth=count, source=source)
     units = schedule.machine.units
     unit = units["tc"].model_copy(update={"queue": queue})
     machine = schedule.machine.model_copy(update={"units": {**units, "tc": unit}})

@@ -43,24 +43,17 @@ class Cycles(Part):
 
 
 class CommandQueue(Part):
-    """Commands that wait for an asynchronous unit.
+    """Commands that wait for an asynchronous unit; a further one waits until there is room.
 
     Attributes
     ----------
     depth : Count
         Commands that fit, the one in execution not counted.
-    full : str
-        Behaviour of a warp whose command does not fit: ``blocks`` until it does, or ``goes on``.
-    order : str
-        Which command the unit takes next: the one that was ``issued`` first, one of the
-        ``operation`` that it is working on, or the first one of another group, in ``turns``.
     source : str
         Where the behaviour comes from.
     """
 
     depth: Count
-    full: Literal["blocks", "goes on"] = "blocks"
-    order: Literal["issued", "operation", "turns"] = "issued"
     source: Text
 
 

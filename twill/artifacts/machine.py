@@ -223,8 +223,12 @@ def _check_mechanisms(machine: Machine, mechanisms: Mechanisms) -> None:
     """Refuse mechanisms of units that there are not, and a port that is none."""
     for path, name in mechanisms.units():
         check_known(f"mechanisms.{path}", name, machine.units, "unit")
-    port = mechanisms.port
+    slots, port = mechanisms.registers, mechanisms.port
+    if slots is not None and not slots.free.value:
+        raise refuse("mechanisms.registers.free", "more than 0, or nothing would ever be issued")
     if port is not None:
+        if not all(0 < share.left.value <= 1 for share in port.shares):
+            raise refuse("mechanisms.port.shares", "shares above 0, and at most 1")
         unit = machine.units[port.unit]
         if unit.scope != "sm" or unit.capacity == 1:
             raise refuse("mechanisms.port.unit", f"{short(port.unit)} is no port with a bandwidth")

@@ -70,12 +70,14 @@ def is_earlier(document: object) -> TypeGuard[Document]:
 
 def is_outdated(machine: object) -> TypeGuard[Document]:
     """Return whether a machine has to be brought up."""
-    return is_earlier(machine) or (isinstance(machine, dict) and "interference" in machine)
+    if not isinstance(machine, dict):
+        return False
+    return is_earlier(machine) or "interference" in machine or any(_old_queues(machine))
 
 
 def bring_machine_up(machine: Document) -> list[str]:
-    """Make a machine of version 1 one of version 2, and take out interference."""
-    told = [*_facts(machine), *_interference(machine)]
+    """Make a machine of version 1 one of version 2, and take out what there is no more."""
+    told = [*_facts(machine), *_interference(machine), *_order(machine)]
     machine["schema_version"] = EARLIER + 1
     return told
 
@@ -103,6 +105,23 @@ def _interference(machine: Document) -> Iterator[str]:
     """Factors by which units slowed each other down have become mechanisms of the simulated SM."""
     if machine.pop("interference", None) is not None:
         yield "no interference of units: mechanisms say that"
+
+
+def _old_queues(machine: Document) -> Iterator[Document]:
+    """Yield queues that say more than their depth."""
+    units = machine.get("units")
+    for unit in units.values() if isinstance(units, dict) else ():
+        queue = unit.get("queue") if isinstance(unit, dict) else None
+        if isinstance(queue, dict) and queue.keys() & {"full", "order"}:
+            yield queue
+
+
+def _order(machine: Document) -> Iterator[str]:
+    """Queues of other orders, or that do not block, were guesses; one was measured."""
+    for queue in _old_queues(machine):
+        for key in queue.keys() & {"full", "order"}:
+            del queue[key]
+        yield "queues that block, in the order of issue"
 
 
 def bring_schedule_up(schedule: Document) -> list[str]:
