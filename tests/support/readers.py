@@ -197,7 +197,7 @@ def show_schedule(file: str) -> None:
         picture = str(Path(folder, "picture.svg"))
         commanded("twill", "show", file, "--as", "timeline", "--output", picture)
     commanded("twill", "verify", file)
-    commanded("twill", "explain", file)
+    commanded("twill", "explain", file, "--no-levers")
     commanded(*SIM, "run", file, "--iterations", "5", "--values")
 
 
