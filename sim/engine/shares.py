@@ -13,8 +13,9 @@ from twill.sim.engine.work import Work
 class RegisterSlots:
     """Register slots of a context, one a cycle, of which a product takes most.
 
-    Instructions of some pipes go first, and delay the product once no slot is free; instructions of
-    others wait for a free slot. See `twill.artifacts.mechanisms.RegisterSlots`.
+    Instructions take one slot each. During a product those of some pipes go first, and delay the
+    product once no slot is free; instructions of others wait for a free slot. See
+    `twill.artifacts.mechanisms.RegisterSlots`.
 
     `product`: the unit of products.
     `contexts`: issue contexts that it works for together.
@@ -45,10 +46,9 @@ class RegisterSlots:
 
     def _ahead(self, now: float, stands_for: int) -> float:
         """Take a slot at once; return the cycles until the next instruction."""
-        if not self._update(now):
-            return 1.0
+        busy = self._update(now)
         lacking = 1.0 - (self._free if self._free > 0.0 else 0.0)
-        if lacking <= 0.0:
+        if lacking <= 0.0 or not busy:
             self._free -= 1.0
             return 1.0
         self._free = self._free if self._free < 0.0 else 0.0
@@ -59,21 +59,22 @@ class RegisterSlots:
 
     def _behind(self, now: float) -> float:
         """Take a free slot; return the cycles until there is another one."""
-        if not self._update(now):
-            return 0.0
+        busy = self._update(now)
         self._free -= 1.0
-        return (1.0 - self._free) / self._rate if self._free < 1.0 else 0.0
+        return (1.0 - self._free) / self._rate if busy and self._free < 1.0 else 0.0
 
     def _update(self, now: float) -> bool:
         """Count the slots that came free; return whether a product is under way."""
-        if not self._product.works(now):
-            self._free, self._since = self._kept, now
-            return False
+        busy = self._product.works(now)
         if now > self._since:
-            free = self._free + self._rate * (now - self._since)
+            free, ended = self._free, self._product.free
+            if ended > self._since:
+                free += self._rate * ((ended if ended < now else now) - self._since)
+            if not busy:
+                free += now - (ended if ended > self._since else self._since)
             self._free = free if free < self._kept else self._kept
             self._since = now
-        return True
+        return busy
 
 
 class SharedPort:

@@ -116,6 +116,7 @@ CHANGES = (raise_interval, raise_weight, leave_out, lower_cost, raise_room, nega
         ("layer_norm_hopper", "issue slots"),
         ("layer_norm_hopper", "work"),
         ("gemm_hopper", "commands"),
+        ("fa_fwd_hopper", "register slots"),
         (RECURRENCE, "recurrence"),
         (RECURRENCE, "memory"),
         (RECURRENCE, "registers"),

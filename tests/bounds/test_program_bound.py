@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -26,6 +27,7 @@ from tests.support.small import (
 )
 from tests.validation.tables import read
 from twill.artifacts.machine import Machine
+from twill.artifacts.mechanisms import Mechanisms
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Interleave, Issue
 from twill.artifacts.schedule import Schedule
@@ -266,6 +268,19 @@ def of_issue_slots() -> Schedule:
     return program(small_loop(operations), machine, [together])
 
 
+def of_register_slots(*, first: bool = True) -> Schedule:
+    """Instructions delay products, which leave them a quarter of the slots, or wait for these."""
+    product = op("s", "TC", 100, asynchronous=True, issue=1, memory="smem")
+    loop = small_loop([product, op("a", "A", 100)], [edge("s", "a", 1)])
+    pipes = {"first": ("A",), "waiting": ()} if first else {"first": (), "waiting": ("A",)}
+    figures = {"free": 0.25, "kept": 4.0, "apart": 1.0}
+    rules = {name: {"value": f, "unit": "1", "source": "TEST"} for name, f in figures.items()}
+    machine = machine_of(contexts=("A",), issue=True, units={"TC": 1, "A": 1}, smem=1 << 16)
+    slots = Mechanisms.model_validate({"registers": {"unit": "TC", **pipes, **rules}})
+    machine = machine.model_copy(update={"mechanisms": slots})
+    return program(loop, machine, [("s", 0), ("a", 0)], slots=2)
+
+
 def of_commands() -> Schedule:
     loop = small_loop([op("a", "TC", 1, asynchronous=True, issue=50)])
     return program(loop, machine_of(), [("a", 0)])
@@ -339,6 +354,8 @@ TIGHT = (
     Tight(of_narrow_operations, "work", 16),
     Tight(of_a_unit, "work", 12),
     Tight(of_issue_slots, "issue slots", 300),
+    Tight(of_register_slots, "register slots", 175, within=0.12),
+    Tight(partial(of_register_slots, first=False), "register slots", 175, within=0.03),
     Tight(of_commands, "commands", 50),
     Tight(of_pipelines, "recurrence", 20),
     Tight(of_a_wait, "recurrence", 39),
@@ -355,7 +372,7 @@ def measured(schedule: Schedule) -> float:
     return interval
 
 
-@pytest.mark.parametrize("tight", TIGHT, ids=lambda tight: tight.schedule.__name__)
+@pytest.mark.parametrize("tight", TIGHT, ids=lambda tight: tight.reason)
 def test_a_program_reaches_each_argument(tight: Tight) -> None:
     schedule = tight.schedule()
     found = program_bound(schedule.loop, schedule.machine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import twill
 from tests.support.small import connected
@@ -86,6 +87,9 @@ def varied(loop: twill.Loop, machine: Machine, seed: int) -> tuple[twill.Loop, M
     if generator.random() < 0.5:
         data["units"]["issue"] = port | {"capacity": 8, "scope": "context"}
         data["issue_unit"] = "issue"
+        data["mechanisms"] = {
+            "registers": _register_slots(data["units"], random.Random(f"{seed} slots"))
+        }
     for cost in ("wait", "arrive", "hop"):
         data["synchronisation"][cost]["value"] += generator.choice([0, 0, 1, 3])
     used = generator.random() < 0.5
@@ -94,6 +98,24 @@ def varied(loop: twill.Loop, machine: Machine, seed: int) -> tuple[twill.Loop, M
         loop.model_copy(update={"operations": tuple(operations)}),
         Machine.model_validate_json(json.dumps(data)),
     )
+
+
+def _register_slots(units: dict[str, Any], generator: random.Random) -> dict[str, Any]:
+    """Return rules by which products on TC share register slots with the contexts' own pipes."""
+    pipes = [
+        n for n, u in units.items() if u.get("scope") == "context" and n not in ("TC", "issue")
+    ]
+    first = generator.sample(pipes, generator.randint(0, len(pipes)))
+    figures = {"free": [0.1, 0.25, 0.5], "kept": [1, 2, 4], "apart": [1, 1.4, 2]}
+    return {
+        "unit": "TC",
+        "first": first,
+        "waiting": [pipe for pipe in pipes if pipe not in first],
+        **{
+            key: {"value": generator.choice(v), "source": "TEST", "unit": "1"}
+            for key, v in figures.items()
+        },
+    }
 
 
 def _varied(operation: Operation, generator: random.Random) -> Operation:

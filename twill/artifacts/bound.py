@@ -27,6 +27,7 @@ Rule = Literal[
     "work of a context",
     "slots of contexts",
     "slots of a context",
+    "slots of contexts with products",
     "command",
     "delay",
     "transfer",

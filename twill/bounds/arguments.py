@@ -11,7 +11,14 @@ from typing import Literal
 from twill.artifacts.bound import Case, Certificate, Premise, ProgramBound, Rule
 
 Reason = Literal[
-    "work", "issue slots", "commands", "recurrence", "memory", "registers", "registers of groups"
+    "work",
+    "issue slots",
+    "register slots",
+    "commands",
+    "recurrence",
+    "memory",
+    "registers",
+    "registers of groups",
 ]
 Figures = Mapping[str, Fraction | int]
 
@@ -23,9 +30,9 @@ class Argument:
     Attributes
     ----------
     reason : str
-        ``work`` of a unit, ``issue slots`` of a context, ``commands`` of an operation, a
-        ``recurrence``, residence in a ``memory`` or in ``registers``, or ``registers of groups``
-        that operations share.
+        ``work`` of a unit, ``issue slots`` or ``register slots`` of a context, ``commands`` of an
+        operation, a ``recurrence``, residence in a ``memory`` or in ``registers``, or ``registers
+        of groups`` that operations share.
     of : tuple of str
         The unit, the operations of the recurrence or in the groups, or the memory.
     figures : mapping of str to number

@@ -6,6 +6,8 @@ of orders or waits: operations go to any groups, and waits are for data only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from twill.artifacts.bound import ProgramBound
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
@@ -15,21 +17,27 @@ from twill.bounds.sharing import Sharing
 from twill.bounds.work import Executed, commands, works
 
 
-def program_bound(loop: Loop, machine: Machine, *, latency: int | None = None) -> ProgramBound:
+def program_bound(
+    loop: Loop, machine: Machine, *, latency: int | None = None, without: Iterable[str] = ()
+) -> ProgramBound:
     """Return the largest interval that `program_bounds` can argue for.
 
     `latency`: cycles that every load of variable latency takes at least; nominal without it.
+    `without`: mechanisms of the simulated SM that are switched off.
     """
-    return program_bounds(loop, machine, latency=latency)[0].bound
+    return program_bounds(loop, machine, latency=latency, without=without)[0].bound
 
 
 def program_bounds(
-    loop: Loop, machine: Machine, *, latency: int | None = None
+    loop: Loop, machine: Machine, *, latency: int | None = None, without: Iterable[str] = ()
 ) -> tuple[Argument, ...]:
     """Return all arguments, that with the largest interval first.
 
     `latency`: cycles that every load of variable latency takes at least; nominal without it.
+    `without`: mechanisms of the simulated SM that are switched off.
     """
+    if "register-slots" in without:
+        machine = machine.model_copy(update={"mechanisms": None})
     executed = {o.name: Executed(o, machine.cost(o), machine, latency) for o in loop.operations}
     found = [*works(list(executed.values()), machine), *commands(executed.values())]
     dataflow = Dataflow(loop, machine, executed)

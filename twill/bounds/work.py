@@ -157,6 +157,23 @@ def works(executed: Sequence[Executed], machine: Machine) -> Iterator[Argument]:
             e.name: [Fraction(sum(i.count for i in warp)) for warp in e.warps] for e in executed
         }
         yield from _in_contexts("issue slots", machine.issue_unit, slots, machine.contexts.value)
+        yield from _beside_products(executed, machine)
+
+
+def _beside_products(executed: Sequence[Executed], machine: Machine) -> Iterator[Argument]:
+    """Yield what instructions and products need together of the register slots of all contexts."""
+    rules = None if machine.mechanisms is None else machine.mechanisms.registers
+    if rules is None:
+        return
+    pipes = {p for p in (*rules.first, *rules.waiting) if machine.units[p].scope == "context"}
+    taken, contexts = 1 - Fraction(str(rules.free.value)), machine.contexts.value
+    slots = {
+        e.name: sum((Fraction(i.count) for w in e.warps for i in w if i.unit in pipes), Fraction(0))
+        + contexts * taken * e.filling(rules.unit, streams=True)
+        for e in executed
+    }
+    rule: Rule = "slots of contexts with products"
+    yield from _argument("register slots", rule, rules.unit, slots, contexts)
 
 
 def _is_crowded(port: str, executed: Iterable[Executed]) -> bool:

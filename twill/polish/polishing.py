@@ -162,7 +162,8 @@ class _Polishing:
             parse_latencies(conditions.latency, loads, given.machine, conditions.seed)
         # Loads whose latency is drawn may take no time.
         latency = 0 if judge.conditions[0].latency else None
-        self._bound = program_bound(given.loop, given.machine, latency=latency)
+        left_out = judge.conditions[0].without
+        self._bound = program_bound(given.loop, given.machine, latency=latency, without=left_out)
         self._as_given = given
         self._given_cycles: float | None = None
         self.simulated, self.objection = 0, ""

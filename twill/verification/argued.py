@@ -6,6 +6,7 @@ Times are of the starts of operations, as on the page.
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from fractions import Fraction
 
 from twill.artifacts.loop import Dependence, Loop, Operation, Step
@@ -92,6 +93,16 @@ class Argued:
                     warps = [taken + n * filled for taken, n in counts]
                 found.append(warps)
         return found
+
+    def instructions(self, pipes: Container[str]) -> int:
+        """Return how many instructions all warps issue to some pipes."""
+        return sum(
+            sum(self._issued(o, step))
+            for o in self.loop.operations
+            if o.name not in self.commanded
+            for step in self.costs[o.name].steps
+            if step.unit in pipes
+        )
 
     def of_commands(self, unit: str) -> Fraction:
         """Return the cycles for which all commands fill a unit."""

@@ -76,7 +76,20 @@ def _of_units(argued: Argued, premise: Premise) -> Stated | None:
             unit == argued.machine.issue_unit
         ):
             return _of_contexts(argued, rule, argued.of_warps(None))
+        case "slots of contexts with products", (unit,):
+            return _with_products(argued, unit)
     return None
+
+
+def _with_products(argued: Argued, unit: str) -> Stated | None:
+    """Return that a context's slots are for its instructions and for products, one a cycle."""
+    machine = argued.machine
+    slots = None if machine.mechanisms is None else machine.mechanisms.registers
+    if slots is None or slots.unit != unit or machine.issue_unit is None:
+        return None
+    pipes = {pipe for pipe in slots.first + slots.waiting if machine.units[pipe].scope != "sm"}
+    of_products = (1 - Fraction(str(slots.free.value))) * argued.of_commands(unit)
+    return Stated(argued.instructions(pipes) + argued.contexts * of_products, argued.contexts)
 
 
 def _of_contexts(argued: Argued, rule: str, warps: list[list[Fraction]]) -> Stated:

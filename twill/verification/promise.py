@@ -23,6 +23,7 @@ ROUNDING = 1e-6  # part of a bound by which a promise may be below it
 REASONS = {
     "work": ("work", "work of contexts", "work of a context"),
     "issue slots": ("slots of contexts", "slots of a context"),
+    "register slots": ("slots of contexts with products",),
     "commands": ("command",),
     "recurrence": ("delay",),
     "memory": ("room",),
