@@ -37,15 +37,19 @@ def read(name: str) -> list[Row]:
 
 
 def record(name: str, machine: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a data file of today and of the commit that is checked out."""
+    """Write a data file of today and of the commit that is checked out.
+
+    Rows that have an origin keep it.
+    """
     found = ("git", "rev-parse", "--short=7", "HEAD")
     commit = subprocess.run(found, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     origin = dict(zip(ORIGIN, (f"{dt.date.today()}", commit.strip(), machine), strict=True))
     with (DATA / f"{name}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*rows[0], *ORIGIN], lineterminator="\n")
+        columns = [name for name in rows[-1] if name not in ORIGIN]
+        writer = csv.DictWriter(file, [*columns, *ORIGIN], lineterminator="\n")
         writer.writeheader()
         for row in rows:
-            writer.writerow({key: _text(value) for key, value in {**row, **origin}.items()})
+            writer.writerow({key: _text(value) for key, value in {**origin, **row}.items()})
 
 
 def _text(value: object) -> str:

@@ -103,7 +103,9 @@ def test_the_papers_concurrency_refuses_flash_attention_3(
 def promise_of(interval: float, bound: float) -> Data:
     """Return the promise of an interval, and that the tensor core has work for so many cycles."""
     loop, machine = load_loop("fa_fwd_hopper"), twill.Machine.named("hopper_h100")
-    proved = next(a.bound for a in program_bounds(loop, machine) if (a.reason, a.of) == ("work", ("tc",)))
+    proved = next(
+        a.bound for a in program_bounds(loop, machine) if (a.reason, a.of) == ("work", ("tc",))
+    )
     least = proved.model_dump(mode="json", exclude_none=True) | {"cycles": bound}
     first = {"warp_scheduler": "oldest", "latency": "nominal", "interval_cycles": interval}
     return {"interval_cycles": interval, "iterations": 64, "conditions": [first], "bound": least}
