@@ -1,7 +1,7 @@
 """Choices of the compiler: ``python -m tests.validation.chosen [LOOP ...] [--effort normal]``.
 
-For each loop, the program that is fastest on the simulated SM, and the one that is chosen by machine
-code. ``traces/results/chosen.csv`` gets the rows of the loops that were asked for.
+For each loop, the program that is fastest on the simulated SM, and the one that machine code
+chooses. ``traces/results/chosen.csv`` gets the rows of the loops that were asked for.
 """
 
 from __future__ import annotations
