@@ -38,7 +38,7 @@ def choice(loop: str, effort: str) -> dict[str, Any]:
     words = ("-m", machine, "--effort", effort, "--judge", "compiled", "--jobs", "1", "--json")
     done = in_process("twill", "schedule", where, *words, folder=ROOT)
     assert done.returncode == 0, done.stderr
-    trials = json.loads(done.stdout)["trials"]
+    trials = json.loads(done.stdout)["polished"]["trials"]
     chosen, fastest = trials[0], min(trials, key=lambda trial: trial["promised_cycles"])
     row: dict[str, Any] = {"loop": loop}
     for one, name, code, faults in (
