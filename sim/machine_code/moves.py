@@ -91,13 +91,15 @@ def _fsetp(one: Instruction) -> Effect:
 
 def _predicates_to_register(one: Instruction) -> Effect:
     write, old, mask = writer(one.operands[0]), reader(one.operands[2]), int(one.operands[3], 0)
+    uniform = one.operands[1] == "UPR"
 
     def effect(warp: Warp) -> None:
         value = old(warp)
+        predicates = warp.uniform_predicates if uniform else warp.predicates
         for n in range(7):
             if mask >> n & 1:
                 value = each(
-                    lambda bits, on, n=n: bits & ~(1 << n) | on << n, value, warp.predicates[n]
+                    lambda bits, on, n=n: bits & ~(1 << n) | on << n, value, predicates[n]
                 )
         write(warp, value)
 
@@ -155,6 +157,7 @@ MOVES: dict[str, Callable[[Instruction], Effect | None]] = {
     "FSETP": _fsetp,
     "HSETP2": _fsetp,
     "P2R": _predicates_to_register,
+    "UP2UR": _predicates_to_register,
     "R2P": _register_to_predicates,
     "LDC": _constant,
     "LDCU": _constant,

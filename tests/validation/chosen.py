@@ -50,7 +50,7 @@ def choice(loop: str, effort: str) -> dict[str, Any]:
             code: one["cycles"] and round(one["cycles"], 1),
         }
         row[faults] = "; ".join(one["faults"])
-    return {**row, "programs": len(trials), "effort": effort}
+    return {**row, "programs": len(trials)}
 
 
 def main() -> None:
@@ -68,7 +68,8 @@ def main() -> None:
             print(loop, error, file=sys.stderr, flush=True)
             continue
         print(rows[loop], f"{time.monotonic() - begin:.0f} s", flush=True)
-        record("chosen", f"no GPU; Triton {version('triton')}", [*rows.values()])
+        how = f"no GPU; Triton {version('triton')}, --effort {arguments.effort}"
+        record("chosen", how, [*rows.values()])
 
 
 if __name__ == "__main__":
