@@ -242,7 +242,8 @@ class _Bank:
 
     def _add_tile(self, element: int, shape: list[int]) -> None:
         row = shape[-1] * element
-        width = next((width for width in _SWIZZLES if row >= width), row)
+        swizzles = _SWIZZLES if len(shape) > 1 else ()
+        width = next((width for width in swizzles if row >= width), row)
         size = element * math.prod(shape[:-1]) * min(shape[-1], width // element)
         self.tiles[_BASE + self._next(128)] = Boxes(size, max(1, row // width))
         for _ in shape:

@@ -339,7 +339,7 @@ def test_the_command_hoists_waits(attention_file: Path) -> None:
         app, ["run", "fa3_forward_128x128", "--waits", "hoisted", "--no-checks"]
     )
     assert told.exit_code == 0
-    assert "measured interval 2694 cycles" in told.stdout
+    assert "measured interval 2695 cycles" in told.stdout
     with pytest.raises(twill.InputError, match=r"waits: one of late, hoisted \(got 'soon'\)"):
         load_schedule("fa3_forward_128x128", waits="soon")
     with pytest.raises(twill.InputError, match=r"a\.json: waits: its waits are written down"):

@@ -38,6 +38,7 @@ from twill.lower.waits import (
     taking_over,
     told_slots,
 )
+from twill.problem.rules import one_unit
 
 
 class Exchanges:
@@ -192,10 +193,30 @@ class Synchronization:
             earlier = kept[need.step.group, need.target]
             if not any(other.left_out <= need.left_out for other in earlier):
                 earlier.append(need)
+        every = [need for needs in kept.values() for need in needs]
         found: dict[Step, list[Need]] = defaultdict(list)
-        for need in sorted((n for needs in kept.values() for n in needs), key=self._before_a_step):
-            found[need.step].append(need)
+        for need in sorted(every, key=self._before_a_step):
+            if not any(self._implies(other, need) for other in every):
+                found[need.step].append(need)
         return dict(found)
+
+    def _implies(self, other: Need, need: Need) -> bool:
+        """Whether a group that has waited for another operation knows that one is complete.
+
+        So it does where their unit completes it no later, and the wait for the other is earlier.
+        """
+        completion, interval = Signal.COMPLETION, self.pipeline.interval
+        if not (other.target.signal is need.target.signal is completion and need.distance > 0):
+            return False
+        older, younger = need.target.operation, other.target.operation
+        operations, start = self.pipeline.problem.operations, self.pipeline.start
+        return (
+            other.step.group == need.step.group
+            and start[older] < start[younger]
+            and one_unit(operations[older], operations[younger])
+            and other.time(interval) <= need.time(interval)
+            and other.left_out <= need.left_out
+        )
 
     def _before_a_step(self, need: Need) -> tuple[Any, ...]:
         """Order of waits before one step."""
