@@ -27,6 +27,9 @@ SIGNATURES = {
     "attention_backward": "q_desc=fp16[M,D] k_desc=fp16[N,D] v_desc=fp16[N,D] do_desc=fp16[M,D] "
     "dq_desc=fp32[M,D] dk_desc=fp16[N,D] dv_desc=fp16[N,D] lse_ptr=*fp32 delta_ptr=*fp32 "
     "scale=fp32 sequence=i32",
+    "attention_backward_halves": "q_desc=fp16[M,H] k_desc=fp16[N,H] v_desc=fp16[N,D] "
+    "do_desc=fp16[M,D] dq_desc=fp32[M,H] dk_desc=fp16[N,H] dv_desc=fp16[N,D] lse0_desc=fp32[M] "
+    "lse1_desc=fp32[M] delta0_desc=fp32[M] delta1_desc=fp32[M] scale=fp32 sequence=i32",
     "gemm": "a_desc=fp16[M,K] b_desc=fp16[K,N] c_desc=fp16[M,N] depth=i32",
     "gemm_pointers": "a_ptr=*fp16 b_ptr=*fp16 c_ptr=*fp16 depth=i32 "
     "a_stride=i32:16 b_stride=i32:16 c_stride=i32:16",
@@ -143,6 +146,7 @@ PACKAGED = (
     _of("attention_backward", BLACKWELL, "_d64", M=128, N=128, D=64, SWAPPED=False),
     _of("attention_backward", HOPPER, M=64, N=128, D=128, SWAPPED=True),
     _of("attention_backward_two_tiles", HOPPER, M=64, N=64, D=128, SWAPPED=True),
+    _of("attention_backward_halves", HOPPER, M=64, N=64, D=128, H=64),
     _of("attention_backward", BLACKWELL, M=128, N=128, D=128, SWAPPED=False),
     # Tiles of 128 x 128 of scores and of their gradients have no room in registers.
     _of("attention_backward", BLACKWELL, "_m64", M=64, N=128, D=128, SWAPPED=False),

@@ -95,3 +95,68 @@ def attention_backward_two_tiles(
     dk_desc.store([key + N, 0], (dk1 * scale).to(tl.float16))
     dv_desc.store([key, 0], dv0.to(tl.float16))
     dv_desc.store([key + N, 0], dv1.to(tl.float16))
+
+
+@triton.jit
+def attention_backward_halves(
+    q_desc, k_desc, v_desc, do_desc, dq_desc, dk_desc, dv_desc, lse0_desc, lse1_desc,
+    delta0_desc, delta1_desc, scale, sequence,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, H: tl.constexpr,
+):
+    """Two key sub-tiles whose groups lack no registers: q, k, dk and dq are in halves of H columns.
+
+    Each half of dQ is one chain over both sub-tiles, and can be either group's. P is read again
+    from its fp16, which takes half as many registers. Row sums are loaded for each sub-tile, by
+    boxes of one dimension, which take no registers of the group that loads.
+    """
+    head = tl.program_id(1) * sequence
+    key = head + tl.program_id(0) * (2 * N)
+    k00 = k_desc.load([key, 0])
+    k01 = k_desc.load([key, H])
+    k10 = k_desc.load([key + N, 0])
+    k11 = k_desc.load([key + N, H])
+    v0 = v_desc.load([key, 0])
+    v1 = v_desc.load([key + N, 0])
+    dk00 = tl.zeros([N, H], tl.float32)
+    dk01 = tl.zeros([N, H], tl.float32)
+    dk10 = tl.zeros([N, H], tl.float32)
+    dk11 = tl.zeros([N, H], tl.float32)
+    dv0 = tl.zeros([N, D], tl.float32)
+    dv1 = tl.zeros([N, D], tl.float32)
+    log2_scale = scale * 1.44269504
+    for start in range(0, sequence, M):
+        row = head + start
+        q0 = q_desc.load([row, 0])
+        q1 = q_desc.load([row, H])
+        do = do_desc.load([row, 0])
+        lse0 = lse0_desc.load([row])
+        lse1 = lse1_desc.load([row])
+        delta0 = delta0_desc.load([row])
+        delta1 = delta1_desc.load([row])
+
+        s0 = tl.dot(k01, q1.T, tl.dot(k00, q0.T))
+        dp0 = tl.dot(v0, do.T)
+        p0 = tl.exp2(s0 * log2_scale - lse0[None, :]).to(tl.float16)
+        dv0 = tl.dot(p0, do, dv0)
+        ds0 = (p0.to(tl.float32) * (dp0 - delta0[None, :])).to(tl.float16)
+        dk00 = tl.dot(ds0, q0, dk00)
+        dk01 = tl.dot(ds0, q1, dk01)
+
+        s1 = tl.dot(k11, q1.T, tl.dot(k10, q0.T))
+        dp1 = tl.dot(v1, do.T)
+        p1 = tl.exp2(s1 * log2_scale - lse1[None, :]).to(tl.float16)
+        dv1 = tl.dot(p1, do, dv1)
+        ds1 = (p1.to(tl.float32) * (dp1 - delta1[None, :])).to(tl.float16)
+        dk10 = tl.dot(ds1, q0, dk10)
+        dk11 = tl.dot(ds1, q1, dk11)
+
+        dq0 = tl.dot(k10.T, ds1, tl.dot(k00.T, ds0)).T
+        dq1 = tl.dot(k11.T, ds1, tl.dot(k01.T, ds0)).T
+        dq_desc.atomic_add([row, 0], dq0 * scale)
+        dq_desc.atomic_add([row, H], dq1 * scale)
+    dk_desc.store([key, 0], (dk00 * scale).to(tl.float16))
+    dk_desc.store([key, H], (dk01 * scale).to(tl.float16))
+    dk_desc.store([key + N, 0], (dk10 * scale).to(tl.float16))
+    dk_desc.store([key + N, H], (dk11 * scale).to(tl.float16))
+    dv_desc.store([key, 0], dv0.to(tl.float16))
+    dv_desc.store([key + N, 0], dv1.to(tl.float16))
