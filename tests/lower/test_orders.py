@@ -169,6 +169,27 @@ def test_a_chain_across_groups_is_announced_and_released() -> None:
     assert run(schedule).measured_interval_cycles is not None
 
 
+@pytest.mark.parametrize(("unit", "others"), [("TC", []), ("TMA", ["await first@1"])])
+def test_who_awaits_a_younger_product_of_the_unit_knows_of_the_older(
+    unit: str, others: list[str]
+) -> None:
+    loop = small_loop(
+        [
+            op("tile", "ALU", 1, memory="smem"),
+            op("first", "TC", 4, asynchronous=True),
+            op("second", unit, 4, asynchronous=True),
+            op("use", "ALU", 1),
+        ],
+        [edge("tile", "first"), edge("second", "use")],
+    )
+    machine = small_machine({"TC": 1, "ALU": 1, "TMA": 1}, smem=1 << 16)
+    own = {"name": "a", "warps": 4, "body": [o.name for o in loop.operations]}
+    schedule = written([own], loop, machine=json.loads(machine.to_json()))
+    waits = [one for one in body(schedule, "a") if one.startswith(("await", "wait"))]
+    assert waits == [*others, "await second@0"]
+    check(schedule)
+
+
 def test_what_the_body_says_is_not_said_twice() -> None:
     loop = small_loop(
         [op("u", "TC", 4, asynchronous=True), op("w", "ALU", 1), op("v", "ALU", 2)],

@@ -11,7 +11,7 @@ import pytest
 from twill.base.errors import InputError
 from twill.sim.machine_code import Kernel, Prediction, predicted
 from twill.sim.machine_code.costs import MECHANISMS, Costs
-from twill.sim.machine_code.launch import given_arguments
+from twill.sim.machine_code.launch import given_arguments, launched
 from twill.sim.machine_code.listing import Control, Instruction, control_of, read_listing
 from twill.sim.machine_code.memory import wavefronts
 from twill.sim.machine_code.registers import Warp
@@ -57,6 +57,12 @@ def test_numbers_and_grid_are_those_of_an_emitted_file() -> None:
         given_arguments(text.replace('"grid"', '"blocks"'), 8)
 
 
+def test_boxes_of_rows_are_swizzled_and_those_of_one_dimension_whole() -> None:
+    text = kernel().source.replace("tensordesc<fp16[64,128]>", "tensordesc<fp32[64]>")
+    given = launched(replace(kernel(), source=text), 8, last=False).tiles.values()
+    assert {(boxes.bytes, boxes.number) for boxes in given} == {(16384, 1), (256, 1), (16384, 2)}
+
+
 def test_a_loop_of_as_many_rounds_whatever_is_given_is_refused() -> None:
     fixed = replace(kernel(), source=kernel().source.replace("iterations * 64}", "512}"))
     with pytest.raises(InputError, match="more rounds for more iterations"):
@@ -93,11 +99,14 @@ def test_control_fields() -> None:
         ("SGXT", "R0, R1, 0x2", 0xFFFFFFFF),
         ("PRMT", "R0, R1, 0x4410, R2", 0x02020007),
         ("HFMA2.MMA", "R0, -RZ, RZ, 1, 0", 0x3C000000),
+        ("P2R", "R0, PR, R1, 0x3", 6),
+        ("UP2UR", "R0, UPR, R1, 0x3", 5),
     ],
 )
 def test_integers(operation: str, operands: str, expected: int) -> None:
     warp = Warp({}, {}, {})
     warp.vector[1], warp.vector[2] = 7, 2
+    warp.predicates[1] = warp.uniform_predicates[0] = 1
     step = Step(Instruction(0, "", operation, tuple(operands.split(", ")), PLAIN))
     assert step.effect is not None
     step.effect(warp)
