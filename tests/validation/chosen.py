@@ -25,6 +25,8 @@ LOOPS = {
     "attention_backward_two_tiles_d64_hopper": "{}",
     "attention_backward_d64_hopper": "{}",
     "fa_bwd_hopper": "{}",
+    "attention_backward_halves_hopper": "{}",
+    "fa_fwd_hopper": "{}",
     "attention_forward_blackwell": "{}",
     "fa_bwd_blackwell": "{}",
 }
