@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,27 +13,36 @@ import pytest
 import twill
 from tests.compiled import kernels
 from tests.support.commands import in_process
+from twill.artifacts.proof import OnGpu
 from twill.base.deadline import Deadline
 from twill.base.errors import InputError, MissingLibraryError, RefusedError, TwillError
 from twill.base.files import cache_folder
+from twill.cli.judge import Ran
 from twill.compiled import Finding, Limits, kept
 from twill.compiled.cubin import Cubin
 from twill.frontends import load_loop
 from twill.polish import Interrupted, Polished
+from twill.schemas import SCHEMAS
 from twill.search.scheduler import schedule as static_schedule
+from twill.show.schedule import promise_words
 from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies import choice
 from twill.studies import judged as judging
 from twill.studies.choice import (
     COMPILED,
+    GPU,
     SIMULATED,
     Polishing,
     chosen,
     compiled_best,
+    fastest_on_gpu,
     judge_of,
+    polished,
     with_modelled,
 )
 from twill.studies.judged import Evidence, Judged, evidence, judged_file, kind_of
+from twill.studies.trials import print_trials
+from twill.verification.promise import unchecked
 
 GEMM = "gemm_two_tiles_hopper"
 FOLDER = Path(__file__).parents[1] / "data" / "machine_code"
@@ -42,7 +52,7 @@ Judge = Callable[..., Judged]
 @pytest.fixture(scope="module")
 def given() -> twill.Schedule:
     static = static_schedule(load_loop(GEMM), twill.Machine.named("hopper_h100"))
-    return twill.polish(static, effort="quick").schedule
+    return twill.polish(static, effort="quick", judge="simulated").schedule
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +111,7 @@ def test_the_least_cycles_of_kernels_compiled_as_written_are_chosen(
     assert trials[-1].data() == {
         "promised_cycles": trials[-1].promised,
         "cycles": None,
+        "on_gpu": None,
         "faults": ["not compiled"],
     }
 
@@ -225,6 +236,153 @@ def test_without_a_prediction_the_simulated_sm_decides(
     ]
 
 
+H200 = OnGpu(
+    device="NVIDIA H200",
+    interval_cycles=800,
+    lowest_cycles=790,
+    highest_cycles=1810,
+    clock_mhz=1790,
+    rounds=3,
+    compiler="triton 3.9.0",
+)
+
+
+def on_gpu(
+    monkeypatch: pytest.MonkeyPatch, told: dict[str, OnGpu | RefusedError | None]
+) -> list[str]:
+    """Let the GPU take as long as is told of kernels, or be interrupted; return what is asked."""
+    asked: list[str] = []
+
+    def measure(kernels: Sequence[str], *_: object) -> list[OnGpu | RefusedError]:
+        asked.extend(kernels)
+        answers = [told[kernel] for kernel in kernels]
+        if None in answers:
+            raise KeyboardInterrupt
+        return [one for one in answers if one is not None]
+
+    monkeypatch.setattr(choice, "measured_in_rounds", measure)
+    return asked
+
+
+def test_of_the_programs_compiled_as_written_the_gpu_chooses(
+    given: twill.Schedule,
+    judged: Judged,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers(monkeypatch, {"a": of(judged, 700), "b": of(judged, 900), "c": of(judged, 500, "x")})
+    best, trials = compiled_best([named(given, name) for name in "abc"])
+    found = Polished(best, given, None, "")
+    slower = H200.model_copy(update={"interval_cycles": 801.0})
+    asked = on_gpu(monkeypatch, {"a": slower, "b": H200})
+    chosen_one, ranked = fastest_on_gpu(found, trials)
+    assert asked == ["a", "b"]
+    assert [trial.schedule.name for trial in ranked] == ["b", "a", "c"]
+    promise = chosen_one.schedule.promise
+    assert promise is not None
+    assert promise.on_gpu == H200
+    assert promise.machine_code is not None
+    assert promise.machine_code.interval_cycles == 900
+    assert promise_words(promise).startswith("800 cycles measured on NVIDIA H200; 900 cycles in")
+    SCHEMAS["schedule"].model_validate_json(chosen_one.schedule.to_json())
+    assert ranked[0].data()["on_gpu"] == H200.model_dump()
+    said = " ".join(unchecked(chosen_one.schedule))
+    assert "800 cycles on NVIDIA H200; `twill verify --run`" in said
+    print_trials(ranked)
+    told = capsys.readouterr().out
+    assert "chosen among 3 programs by rounds on NVIDIA H200" in told
+    assert "800 (790 to 1,810)" in told
+    on_gpu(monkeypatch, {"a": RefusedError("it hangs"), "b": H200})
+    _, ranked = fastest_on_gpu(found, trials)
+    assert [(one.schedule.name, *one.faults) for one in ranked] == [
+        ("b",),
+        ("c", "x"),
+        ("a", "it hangs"),
+    ]
+
+
+@pytest.mark.parametrize("faults", [(), ("serialized",)])
+def test_machine_code_chooses_where_nothing_was_measured(
+    faults: tuple[str, ...],
+    given: twill.Schedule,
+    judged: Judged,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers(monkeypatch, {"a": of(judged, 700, *faults)})
+    best, trials = compiled_best([named(given, "a")])
+    found = Polished(best, given, None, "")
+    on_gpu(monkeypatch, {"a": RefusedError("it hangs")})
+    assert fastest_on_gpu(found, trials) == (found, trials)
+    why = "no program is compiled as written" if faults else "it hangs"
+    assert f"nothing was measured on the GPU: {why}" in capsys.readouterr().err
+
+
+def test_ctrl_c_while_the_gpu_measures_keeps_what_machine_code_chose(
+    given: twill.Schedule, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, {"a": of(judged, 700)})
+    best, trials = compiled_best([named(given, "a")])
+    monkeypatch.setattr(
+        choice, "chosen", lambda *_, **__: (Polished(best, given, None, ""), trials)
+    )
+    on_gpu(monkeypatch, {"a": None})
+    how = Polishing(100, 0, (Conditions(),), 1, different=3)
+    assert polished((given,), how)[0].schedule == best
+    with pytest.raises(Interrupted) as stopped:
+        polished((given,), replace(how, measures=True))
+    assert stopped.value.polished.schedule == best
+
+
+def test_without_a_gpu_its_judgement_is_refused_before_the_search(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.setattr("twill.search.request.answers", None)  # solves
+    words = (GEMM, "-m", "hopper_h100", "--judge", "gpu", "-o", str(tmp_path / "s.json"))
+    done = in_process("twill", "schedule", *words)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "twill: no GPU is at hand: there is no nvidia-smi\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept", "said"),
+    [
+        (H200.model_copy(update={"interval_cycles": 839.0}), [True], "839 cycles an iteration, as"),
+        (H200.model_copy(update={"interval_cycles": 841.0}), [False], "NOT the 800 that are"),
+        (H200.model_copy(update={"device": "NVIDIA H100"}), [], "comparable with NVIDIA H100"),
+        (RefusedError("it hangs"), [False], "it hangs"),
+        (None, [], "not measured again: no GPU is at hand"),
+    ],
+)
+def test_a_promise_of_a_gpu_is_measured_again_where_there_is_one(
+    answer: OnGpu | RefusedError | None,
+    kept: list[bool],
+    said: str,
+    given: twill.Schedule,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert given.promise is not None
+    promise = given.promise.model_copy(update={"on_gpu": H200})
+    for runs in ("promises_kept", "promised_conditions"):  # on the simulated SM
+        monkeypatch.setattr(f"twill.sim.promise.{runs}", lambda _schedule: ())
+
+    def check() -> None:
+        if answer is None:
+            raise InputError("no GPU is at hand")
+
+    monkeypatch.setattr("twill.studies.on_gpu.check_gpu", check)
+    monkeypatch.setattr("twill.studies.on_gpu.measured_in_rounds", lambda _: [answer])
+    ran = Ran.of(given.model_copy(update={"promise": promise}), values=False)
+    ran.print()
+    assert [run.kept for run in ran.runs] == kept
+    assert said in " ".join(" ".join(capsys.readouterr()).split())
+
+
 def test_the_judge_is_the_compiler_where_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
     with_kernel, without = load_loop(GEMM), load_loop("paper_example")
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
@@ -242,8 +400,14 @@ def test_the_judge_is_the_compiler_where_it_can_be(monkeypatch: pytest.MonkeyPat
     assert judge_of(with_kernel) == SIMULATED
     monkeypatch.setenv(choice.JUDGE_VARIABLE, COMPILED)
     assert judge_of(without) == SIMULATED
-    with pytest.raises(InputError, match="simulated or compiled"):
-        judge_of(with_kernel, "gpu")
+    with pytest.raises(InputError, match="simulated, compiled or gpu"):
+        judge_of(with_kernel, "other")
+    checks: list[str] = []
+    monkeypatch.setattr(choice, "check_gpu", lambda: checks.append("asked"))
+    with pytest.raises(InputError, match="no kernel to compile"):
+        judge_of(without, GPU)
+    assert judge_of(with_kernel, GPU) == GPU
+    assert checks == ["asked"]
 
 
 def test_errors_of_predictions_are_those_of_the_kind(judged: Judged) -> None:

@@ -66,6 +66,40 @@ def test_a_kernel_is_checked_and_timed_from_its_least_trip_count(
     SCHEMAS["measured-kernel"].model_validate_json(json_text("measured-kernel", asdict(found)))
 
 
+def test_the_clock_is_read_while_launches_are_timed(
+    machine: SimpleNamespace, tmp_path: Path
+) -> None:
+    file = tmp_path / "launching"
+    launches = f"""
+    from pathlib import Path
+    import time
+    Path(r"{file}").touch()
+    time.sleep(0.2)
+    Path(r"{file}").unlink()
+    return [0.5, 0.4, 0.6]
+"""
+    text = KERNEL.partition("    return [")[0] + launches.removeprefix("\n")
+    machine.clock_rate = lambda: 1600 if file.exists() else 1980
+    assert kernels.measured(written(tmp_path, text), [8]).clock_mhz == 1600
+
+
+def test_the_clock_is_the_drivers_where_its_library_is_missing(
+    machine: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text(
+        '#!/bin/sh\ntest "$1 $2" = "--id=GPU-7a --query-gpu=clocks.sm" && echo 1755\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    del machine.clock_rate
+    machine.get_device_properties = lambda: SimpleNamespace(uuid="7a")
+    assert kernels.measured(written(tmp_path), [8]).clock_mhz == 1755
+    machine.get_device_properties = lambda: SimpleNamespace(uuid="8b")
+    found = kernels.measured(written(tmp_path), [3, 8])
+    assert (found.clock_mhz, found.iteration_cycles) == (None, None)
+
+
 @pytest.mark.usefixtures("machine")
 def test_a_file_that_is_no_kernel_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no emitted kernel: it has no bench"):

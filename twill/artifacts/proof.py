@@ -157,6 +157,34 @@ class MachineCode(Part):
     compiler: str
 
 
+class OnGpu(Part):
+    """Cycles that a further iteration of the compiled kernel takes on a GPU.
+
+    Attributes
+    ----------
+    device : str
+        The GPU.
+    interval_cycles : float
+        The median of several rounds: time multiplied by the SM clock of each.
+    lowest_cycles, highest_cycles : float
+        The least and the most of them.
+    clock_mhz : float
+        The SM clock, the median of the rounds.
+    rounds : int
+        How often it was measured.
+    compiler : str
+        The compiler and its version.
+    """
+
+    device: str
+    interval_cycles: Cycles
+    lowest_cycles: Cycles
+    highest_cycles: Cycles
+    clock_mhz: Annotated[float, Field(gt=0)]
+    rounds: PositiveInt
+    compiler: str
+
+
 class Promise(Part):
     """The promise of a schedule's programs.
 
@@ -176,6 +204,8 @@ class Promise(Part):
         Programs that were simulated to find it, and the seed of the search.
     machine_code : MachineCode, optional
         The interval of the compiled kernel, where programs were chosen by it.
+    on_gpu : OnGpu, optional
+        The interval on a GPU, where programs were chosen by measurements.
     """
 
     interval_cycles: Cycles
@@ -186,6 +216,7 @@ class Promise(Part):
     simulations: NonNegativeInt = 0
     seed: NonNegativeInt = 0
     machine_code: MachineCode | None = None
+    on_gpu: OnGpu | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -10,7 +10,7 @@ import typer
 from typer import Option
 
 from twill.base.console import Report, progress, warn
-from twill.base.errors import InputError, MissingLibraryError
+from twill.base.errors import InputError, MissingLibraryError, TwillError
 from twill.cli.command import command, print_json, refusals
 from twill.cli.options import PROGRAMS, EffortName, Json, ScheduleName, Workers, processes
 
@@ -145,7 +145,7 @@ class Ran:
         from twill.cli.run import checked
         from twill.sim.promise import promised_conditions, promises_kept
 
-        runs = (*promises_kept(schedule), *_machine_code_kept(schedule))
+        runs = (*promises_kept(schedule), *_machine_code_kept(schedule), *_on_gpu_kept(schedule))
         by_latency = {one.latency: one for one in promised_conditions(schedule)}
         checks = (checked(schedule, one, values=values) for one in by_latency.values())
         return cls(runs, tuple(checks))
@@ -191,6 +191,31 @@ def _machine_code_kept(schedule: Schedule) -> Iterator[Kept]:
         warn(f"the machine code is not executed again: {missing}")
         return
     yield kept_of(f"machine code of {said.compiler}", said.interval_cycles, found.cycles)
+
+
+def _on_gpu_kept(schedule: Schedule) -> Iterator[Kept]:
+    """Measure the kernel of a promise that was made on a GPU again."""
+    from twill.emit import emitted
+    from twill.sim.promise import kept_of
+    from twill.studies.on_gpu import TOLERANCE, check_gpu, measured_in_rounds
+
+    promise = schedule.promise
+    if promise is None or promise.on_gpu is None:
+        return
+    said = promise.on_gpu
+    try:
+        check_gpu()
+    except TwillError as missing:
+        warn(f"the kernel is not measured again: {missing}")
+        return
+    (found,) = measured_in_rounds([emitted(schedule)])
+    if isinstance(found, TwillError):
+        warn(str(found))
+        yield kept_of(said.device, said.interval_cycles, None)
+    elif found.device != said.device:
+        warn(f"promised for {said.device}, and not comparable with {found.device}")
+    else:
+        yield kept_of(said.device, said.interval_cycles, found.interval_cycles, TOLERANCE)
 
 
 def _verdict(verdict: Verdict) -> dict[str, object]:

@@ -19,12 +19,12 @@ USUAL_JOBS = 4  # that simulate, at most: of the chains of a search two are left
 Jobs = Annotated[
     int, Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
-JudgeName = StrEnum("JudgeName", {"simulated": "simulated", "compiled": "compiled"})
+JudgeName = StrEnum("JudgeName", {"simulated": "simulated", "compiled": "compiled", "gpu": "gpu"})
 Judge = Annotated[
     JudgeName | None,
     Option(
-        help="simulated: the program that the simulated SM executes fastest; compiled: of the "
-        "fastest ones, the program whose machine code takes the fewest cycles.",
+        help="simulated: the fastest program on the simulated SM; compiled: of the fastest ones, "
+        "that with the fewest cycles of machine code; gpu: that which the GPU at hand runs fastest.",
         show_default="compiled where Triton is installed and the loop has a kernel",
     ),
 ]

@@ -29,7 +29,8 @@ from twill.cli.options import (
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
     from twill.polish import Polished
-    from twill.studies.choice import Polishing, Trial
+    from twill.studies.choice import Polishing
+    from twill.studies.trials import Trial
 
 
 class Kept:
@@ -119,7 +120,8 @@ def polish(
     from twill.frontends.schedules import load_schedule
     from twill.polish import programs_of
     from twill.show.schedule import polished_data, print_polished
-    from twill.studies.choice import Polishing, different_of, print_trials
+    from twill.studies.choice import Polishing
+    from twill.studies.trials import print_trials
 
     with Kept() as kept:
         with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
@@ -131,8 +133,7 @@ def polish(
                 seed,
                 conditions_of(judging.conditions),
                 processes(judging.jobs),
-                different=different_of(given.loop, judging.judge, effort),
-            )
+            ).judged_by(judging.judge, given.loop, effort)
             found, trials, stopped = polished((given,), how, report, kept)
 
         def show() -> None:

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
-    from twill.studies.choice import Polishing, Trial
+    from twill.studies.choice import Polishing
     from twill.studies.suggest import Suggestions
+    from twill.studies.trials import Trial
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
 RulesName = StrEnum("RulesName", {"issue": "issue", "paper": "paper"})
@@ -244,7 +245,7 @@ def schedule(
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
     from twill.search.request import beginnings
-    from twill.studies.choice import Polishing, different_of
+    from twill.studies.choice import Polishing
 
     suggested = effort.suggestions(loop, machine, question)
     told = refusals(as_json=output.as_json, suggested=suggested)
@@ -254,18 +255,18 @@ def schedule(
             request = question.request(load_loop(loop), Machine.named(machine))
             simulations = dynamic.simulations(question, request.loop)
             asked: tuple[Request, ...] = (request,)
+            how = None
             if simulations is not None:
                 asked = beginnings(request, dynamic.named.value)
+                how = Polishing(simulations, question.seed, conditions, processes(dynamic.jobs))
+                how = how.judged_by(dynamic.judge, request.loop, dynamic.named)
             check_target(output.output)
             kept.beside(output.output)
             finding = _Finding(effort, report, kept)
             try:
                 finding.statically(asked)
-                if simulations is not None:
-                    jobs = processes(dynamic.jobs)
-                    different = different_of(request.loop, dynamic.judge, dynamic.named)
-                    how = Polishing(simulations, question.seed, conditions, jobs)
-                    finding.polish(replace(how, different=different))
+                if how is not None:
+                    finding.polish(how)
             except KeyboardInterrupt as interrupted:
                 finding.interrupted(interrupted)
         _tell(finding, output)
@@ -332,7 +333,7 @@ class _Finding:
 def _tell(finding: _Finding, output: Output) -> None:
     """Write and print a schedule, or the program that was made of it."""
     from twill.show.schedule import polished_data, print_answer, print_schedule, schedule_data
-    from twill.studies.choice import print_trials
+    from twill.studies.trials import print_trials
 
     solved, polished, trials = finding.found[0], finding.better, finding.trials
     static = solved.schedule

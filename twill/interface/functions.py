@@ -30,7 +30,7 @@ from twill.search.request import (
 from twill.search.scheduler import solve
 from twill.sim import execute
 from twill.sim.engine import Conditions
-from twill.studies.choice import Polishing, different_of, polished
+from twill.studies.choice import Polishing, polished
 from twill.verification import Verdict
 from twill.verification import verify as judged
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from twill.studies.compare import Comparison
 
 Effort = Literal["quick", "normal", "thorough"]
-Judge = Literal["simulated", "compiled"]
+Judge = Literal["simulated", "compiled", "gpu"]
 EXPLAINED = 20.0  # seconds of a static schedule's explanation
 Place = str | os.PathLike[str]  # a packaged name, or a path
 
@@ -97,8 +97,9 @@ def schedule(
     jobs : int
         Processes that simulate at a time; they do not change the answer.
     judge : str, optional
-        ``simulated``, or ``compiled``: of the fastest programs the one whose machine code takes the
-        fewest cycles. Without it as `twill.studies.choice.judge_of` has it.
+        ``simulated``, ``compiled``: of the fastest programs the one whose machine code takes the
+        fewest cycles, or ``gpu``: the one that the GPU at hand executes fastest. Without it as
+        `twill.studies.choice.judge_of` has it.
     report : callable, optional
         Receives a message for each attempt.
     **wishes
@@ -165,8 +166,8 @@ def polish(
 def _polishing(loop: Loop, effort: Effort, judge: Judge | None) -> Polishing:
     if effort not in EFFORTS:
         raise InputError(f"one of {', '.join(EFFORTS)} (got {short(effort)})", path="effort")
-    different = different_of(loop, judge, effort)
-    return Polishing(programs_of(effort, loop), 0, DEFAULT_CONDITIONS, 1, different=different)
+    how = Polishing(programs_of(effort, loop), 0, DEFAULT_CONDITIONS, 1)
+    return how.judged_by(judge, loop, effort)
 
 
 def subtile(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from twill.artifacts.base import Part
 from twill.artifacts.bound import ProgramBound
 from twill.artifacts.program import Barrier
-from twill.artifacts.proof import Level, LowerBound, Promise
+from twill.artifacts.proof import Level, LowerBound, OnGpu, Promise
 from twill.artifacts.schedule import Rules
 from twill.base import errors
 from twill.bounds import ResourceArgument
@@ -94,9 +94,10 @@ _OTHER = part(
 )
 _TRIAL = part(
     "Trial",
-    "A program that was compiled: cycles on the simulated SM and of its machine code.",
+    "A program that was compiled: cycles on the simulated SM, of its machine code, on the GPU.",
     promised_cycles=float,
     cycles=float | None,
+    on_gpu=(OnGpu | None, None),
     faults=STRINGS,
 )
 _POLISHED = part(

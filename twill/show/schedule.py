@@ -306,4 +306,6 @@ def promise_words(promise: Promise) -> str:
     if (code := promise.machine_code) is not None:
         told = f"{code.interval_cycles:,.0f} cycles in the machine code of {code.compiler}"
         said.insert(0, told)
+    if (found := promise.on_gpu) is not None:
+        said.insert(0, f"{found.interval_cycles:,.0f} cycles measured on {found.device}")
     return "; ".join(said)

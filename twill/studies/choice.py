@@ -1,29 +1,24 @@
-"""Choice among programs of a loop by the machine code of their kernels."""
+"""Choice among programs of a loop by the machine code of their kernels, or by their time."""
 
 from __future__ import annotations
 
 import importlib.util
-import math
 import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine, packaged_machines
-from twill.artifacts.proof import MachineCode
+from twill.artifacts.proof import OnGpu
 from twill.artifacts.schedule import Schedule
-from twill.base.console import Report, paragraph, silent
+from twill.base.console import Report, silent, warn
 from twill.base.deadline import Deadline
 from twill.base.errors import InputError, MissingLibraryError, RefusedError, TwillError, short
 from twill.base.executors import local
 from twill.base.files import write_whole
-from twill.base.formats import cycles, plural
-from twill.base.names import MOST_LABEL, elided
-from twill.base.tables import Column, Table
+from twill.base.formats import plural
 from twill.compiled import Limits, kept
 from twill.compiled.cubin import Cubin
 from twill.emit import emitted
@@ -31,8 +26,10 @@ from twill.polish import Interrupted, Polished, polish, promised
 from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies.depths import deepened
 from twill.studies.judged import Judged, judged_file
+from twill.studies.on_gpu import check_gpu, measured_in_rounds
+from twill.studies.trials import Trial
 
-SIMULATED, COMPILED = "simulated", "compiled"
+SIMULATED, COMPILED, GPU = "simulated", "compiled", "gpu"
 JUDGE_VARIABLE = "TWILL_JUDGE"
 STRICT = "_ptxas"  # behind the name of a machine whose groups keep registers for the compiler
 DIFFERENT = {"quick": 3, "normal": 11, "thorough": 23}
@@ -40,83 +37,38 @@ DIFFERENT = {"quick": 3, "normal": 11, "thorough": 23}
 
 
 def judge_of(loop: Loop, asked: str | None = None) -> str:
-    """Return who chooses among programs of a loop: the simulated SM, or the compiler.
+    """Return who chooses among programs of a loop: the simulated SM, the compiler, or the GPU.
 
     Parameters
     ----------
     loop : Loop
         The loop, perhaps with the kernel that it was read from.
     asked : str, optional
-        ``simulated`` or ``compiled``. Without it what ``TWILL_JUDGE`` names, or else ``compiled``
-        where Triton is installed and the loop has a kernel.
+        ``simulated``, ``compiled`` or ``gpu``. Without it what ``TWILL_JUDGE`` names, or else
+        ``compiled`` where Triton is installed and the loop has a kernel.
 
     Raises
     ------
     InputError
-        If there is no such judge, or the loop has no kernel to compile.
+        If there is no such judge, the loop has no kernel to compile, or no GPU is at hand.
     MissingLibraryError
-        If the compiler is asked for and Triton is not installed.
+        If Triton, or PyTorch for the GPU, is needed and not installed.
     """
     named = asked or os.environ.get(JUDGE_VARIABLE)
     installed = importlib.util.find_spec("triton") is not None
     if named is None:
         return COMPILED if installed and loop.source is not None else SIMULATED
-    if named not in (SIMULATED, COMPILED):
-        raise InputError(f"{SIMULATED} or {COMPILED} (got {short(named)})", path="judge")
-    if asked == COMPILED and loop.source is None:
+    if named not in (SIMULATED, COMPILED, GPU):
+        raise InputError(f"{SIMULATED}, {COMPILED} or {GPU} (got {short(named)})", path="judge")
+    if asked in (COMPILED, GPU) and loop.source is None:
         raise InputError(f"{loop.name} has no kernel to compile; dump one", path="judge")
-    if named == COMPILED and not installed:
+    if named != SIMULATED and not installed:
         raise MissingLibraryError.of_extra("Triton", "triton")
-    return named if loop.source is not None else SIMULATED
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A program with what the compiler makes of it.
-
-    Attributes
-    ----------
-    schedule : Schedule
-        The program, with its promise on the simulated SM.
-    judged : Judged or None
-        Its kernel; None if there is none.
-    refused : str
-        Why there is none; empty if there is one.
-    """
-
-    schedule: Schedule
-    judged: Judged | None
-    refused: str = ""
-
-    @property
-    def promised(self) -> float:
-        """Cycles of an iteration on the simulated SM."""
-        promise = self.schedule.promise
-        return math.inf if promise is None else promise.interval_cycles
-
-    @property
-    def worth(self) -> tuple[bool, float, float]:
-        """The key of programs in the order in which they are preferred."""
-        code = None if self.judged is None else self.judged.cycles
-        as_written = self.judged is not None and self.judged.as_written
-        return not as_written, math.inf if code is None else code, self.promised
-
-    @property
-    def faults(self) -> tuple[str, ...]:
-        """Names of what the compiler did not make as written, or why there is no kernel."""
-        if self.judged is None:
-            return (self.refused,)
-        return tuple(dict.fromkeys(finding.check for finding in self.judged.made.findings))
-
-    def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        code = None if self.judged is None else self.judged.cycles
-        return {"promised_cycles": self.promised, "cycles": code, "faults": list(self.faults)}
-
-
-def different_of(loop: Loop, asked: str | None, effort: str) -> int:
-    """Return how many programs besides the best one are compiled; see `judge_of`."""
-    return DIFFERENT[effort] if judge_of(loop, asked) == COMPILED else 0
+    if loop.source is None:
+        return SIMULATED
+    if named == GPU:
+        check_gpu()
+    return named
 
 
 @dataclass(frozen=True)
@@ -127,6 +79,8 @@ class Polishing:
     ----------
     different : int
         Programs besides the best one that are compiled; 0 where the simulated SM judges.
+    measures : bool
+        Whether those that are compiled as written are measured on the GPU at hand.
     restart : callable, optional
         Returns where a search for another machine begins; the given schedules without it.
     """
@@ -137,7 +91,14 @@ class Polishing:
     jobs: int
     timeout: float | None = None
     different: int = 0
+    measures: bool = False
     restart: Callable[[Machine], Sequence[Schedule]] | None = None
+
+    def judged_by(self, asked: str | None, loop: Loop, effort: str) -> Polishing:
+        """Return the same with what the judge of a loop needs; see `judge_of`."""
+        judge = judge_of(loop, asked)
+        different = 0 if judge == SIMULATED else DIFFERENT[effort]
+        return replace(self, different=different, measures=judge == GPU)
 
 
 def polished(
@@ -176,7 +137,13 @@ def polished(
 
     if not how.different:
         return _deepened(search(given), how), []
-    return chosen(both, given, how.jobs, report, restart=how.restart)
+    found, trials = chosen(both, given, how.jobs, report, restart=how.restart)
+    if not how.measures:
+        return found, trials
+    try:
+        return fastest_on_gpu(found, trials, how.seed, report)
+    except KeyboardInterrupt:
+        raise Interrupted(found) from None
 
 
 def _deepened(found: Polished, how: Polishing) -> Polished:
@@ -275,6 +242,29 @@ def chosen(
     return found, sorted([*trials, *further], key=lambda trial: trial.worth)
 
 
+def fastest_on_gpu(
+    found: Polished, trials: Sequence[Trial], seed: int = 0, report: Report = silent
+) -> tuple[Polished, list[Trial]]:
+    """Measure the programs that are compiled as written, and choose the fastest.
+
+    Machine code chooses where none can be measured.
+    """
+    able = [trial for trial in trials if not trial.faults]
+    answers = measured_in_rounds([emitted(trial.schedule) for trial in able], seed, report)
+    ranked = [trial for trial in trials if trial.faults]
+    for trial, answer in zip(able, answers, strict=True):
+        if isinstance(answer, OnGpu):
+            ranked.append(replace(trial, on_gpu=answer))
+        else:
+            ranked.append(replace(trial, refused=str(answer)))
+    ranked.sort(key=lambda trial: trial.worth)
+    if ranked[0].on_gpu is None:
+        why = "; ".join(dict.fromkeys(map(str, answers))) or "no program is compiled as written"
+        warn(f"nothing was measured on the GPU: {why}")
+        return found, list(trials)
+    return replace(found, schedule=ranked[0].promising), ranked
+
+
 def compiled_best(
     schedules: Sequence[Schedule], jobs: int = 1, report: Report = silent
 ) -> tuple[Schedule, list[Trial]]:
@@ -311,16 +301,7 @@ def compiled_best(
             trials.append(trial)
             report(f"compiled {count} of {plural(len(kernels), 'kernel')}")
     trials.sort(key=lambda trial: trial.worth)
-    best, judged = trials[0].schedule, trials[0].judged
-    if judged is None or judged.prediction is None or best.promise is None:
-        return best, trials
-    code = MachineCode(
-        interval_cycles=judged.prediction.highest_cycles,
-        lowest_cycles=judged.prediction.lowest_cycles,
-        compiler=f"triton {version('triton')}",
-    )
-    promise = best.promise.model_copy(update={"machine_code": code})
-    return best.model_copy(update={"promise": promise}), trials
+    return trials[0].promising, trials
 
 
 def _tried(schedule: Schedule, kernel: str) -> Trial:
@@ -338,26 +319,3 @@ def judged_text(
         file = Path(folder) / "kernel.py"
         write_whole(file, kernel)
         return judged_file(file, limits, compiler=compiler)
-
-
-def print_trials(trials: Sequence[Trial]) -> None:
-    """Print the programs that were compiled, the chosen one first; nothing if none were."""
-    if not trials:
-        return
-    rows = [
-        [
-            trial.promised,
-            None if trial.judged is None or trial.judged.cycles is None else trial.judged.cycles,
-            "; ".join(elided(fault, MOST_LABEL) for fault in trial.faults) or "as written",
-        ]
-        for trial in trials
-    ]
-    columns = [
-        Column("simulated", form=cycles),
-        Column("machine code", form="{:,.0f}".format),
-        Column("compiled"),
-    ]
-    known = any(trial.judged is not None and trial.judged.cycles is not None for trial in trials)
-    how = "machine code" if known else "the simulated SM, as no machine code was executed"
-    paragraph(f"chosen among {plural(len(trials), 'program')} by {how}, the first:")
-    Table(columns, rows).print()

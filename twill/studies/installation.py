@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,9 +16,9 @@ from twill.engines.cbc import cbc
 from twill.sim.engine import issue
 from twill.solvers import import_yices
 from twill.solvers.scip import new_model
+from twill.studies.driver import said_by_driver
 
 REQUIRED = "pip install --force-reinstall {}"
-NVIDIA_SECONDS = 10  # after which nvidia-smi, which hangs where a driver does, is given up
 COLUMNS = (Column("part"), Column("version"), Column("needed for"), Column("how to get it"))
 
 
@@ -138,17 +137,11 @@ def _gpu(needed: str) -> Installed:
         needed_for=needed,
         remedy="a machine with an NVIDIA GPU and its driver",
     )
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return missing
     try:
-        asked = [program, "--query-gpu=name", "--format=csv,noheader"]
-        told = subprocess.run(  # noqa: S603 - the driver's own program
-            asked, capture_output=True, text=True, timeout=NVIDIA_SECONDS, check=True
-        )
+        name = said_by_driver("name")
     except (OSError, subprocess.SubprocessError) as error:
         return replace(missing, problem=str(error))
-    return replace(missing, version=told.stdout.partition("\n")[0].strip(), remedy="")
+    return missing if name is None else replace(missing, version=name, remedy="")
 
 
 def print_installation(found: list[Installed]) -> None:

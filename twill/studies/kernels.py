@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import statistics
+import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,9 +21,11 @@ from twill.base.errors import InputError, MissingLibraryError, TwillError
 from twill.base.formats import plural
 from twill.base.tables import Column, Table
 from twill.sim.emulator import LARGEST_ERROR, LARGEST_UNLIKE, Emulation, Run, failure, source_of
+from twill.studies.driver import said_by_driver
 
 TRIPS = (2, 3, 8, 32, 64)
 INSTEAD = "without a GPU: --emulate"
+READING_SECONDS = 0.01  # between two readings of the clock
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Measured:
     Attributes
     ----------
     clock_mhz : float or None
-        Of the SMs after the last launches, where the driver's library reports it.
+        Of the SMs while launches were timed, the median, where the driver reports it.
     iteration_ns : float or None
         Time that each further iteration of the arguments adds, between the two largest trip counts:
         loops around and after the scheduled one count, too.
@@ -103,13 +109,14 @@ def measured(
             vars(module)["make_arguments"] = partial(make, **given or {})
         least = int(module.CONFIG.least_iterations)
         counts = iterations or [n for n in TRIPS if n >= least]
-        trips = tuple(_timed(module, count) for count in counts)
+        clocks = _Clocks(partial(_clock, torch))
+        trips = tuple(_timed(module, count, clocks) for count in counts)
     except (TwillError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a kernel file may raise anything; to end is no success
         raise failure(error, path) from error
     major, minor = torch.cuda.get_device_capability()
-    clock, further = _clock(torch), _further(trips)
+    clock, further = clocks.median, _further(trips)
     return Measured(
         file=str(path),
         device=str(torch.cuda.get_device_name()),
@@ -153,21 +160,54 @@ def _module(path: Path, *names: str) -> ModuleType:
     return module
 
 
-def _timed(module: ModuleType, iterations: int) -> Timed:
+def _timed(module: ModuleType, iterations: int, clocks: _Clocks) -> Timed:
     try:
         module.check(iterations)
     except AssertionError as error:
         return Timed(iterations, str(error) or "an output is not what it should be")
-    median, low, high = module.bench(iterations)
+    with clocks.reading():
+        median, low, high = module.bench(iterations)
     return Timed(iterations, None, median, low, high)
 
 
+class _Clocks:
+    """Readings of the SM clock, which falls while products run and rises after them."""
+
+    def __init__(self, read: Callable[[], float | None]) -> None:
+        self._read, self._readings = read, list[float]()
+
+    @property
+    def median(self) -> float | None:
+        """The median of all readings; None if there is none."""
+        return statistics.median(self._readings) if self._readings else None
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read it again and again meanwhile."""
+        ended = threading.Event()
+        thread = threading.Thread(target=self._read_until, args=(ended,))
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _read_until(self, ended: threading.Event) -> None:
+        while (clock := self._read()) is not None:
+            self._readings.append(clock)
+            if ended.wait(READING_SECONDS):
+                return
+
+
 def _clock(torch: Any) -> float | None:
-    """Return the clock of the SMs in MHz, where the driver's library reports it."""
-    try:
+    """Return the clock of the SMs in MHz, from the driver's library or else its program."""
+    with contextlib.suppress(Exception):  # the library has errors of its own
         return float(torch.cuda.clock_rate())
-    except (ModuleNotFoundError, RuntimeError, AttributeError):
-        return None
+    with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError, AttributeError):
+        gpu = f"GPU-{torch.cuda.get_device_properties().uuid}"
+        return float(said_by_driver("clocks.sm", gpu) or "")
+    return None
 
 
 def print_measured(found: Measured) -> None:

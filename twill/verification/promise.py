@@ -43,6 +43,9 @@ def unchecked(schedule: Schedule) -> Iterator[str]:
     if promise is not None and promise.machine_code is not None:
         cycles = promise.machine_code.interval_cycles
         yield f"{cycles:.10g} cycles in machine code; `twill verify --run` executes it"
+    if promise is not None and promise.on_gpu is not None:
+        cycles, device = promise.on_gpu.interval_cycles, promise.on_gpu.device
+        yield f"{cycles:.10g} cycles on {device}; `twill verify --run` measures again"
     if schedule.hiding_depths and not timed(schedule):
         slots = (f"{slots} of {load}" for load, slots in schedule.hiding_depths.items())
         yield f"slots that hide the latency of loads: {', '.join(slots)}"
