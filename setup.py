@@ -17,7 +17,7 @@ COMPILED = {
     ),
     "machine_code": (
         "barriers clock costs execution groups integers launch listing memory moves port registers "
-        "sm steps tensor_core transfers"
+        "sm steps tensor_core tensor_memory transfers"
     ),
 }
 

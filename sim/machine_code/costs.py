@@ -1,100 +1,176 @@
-"""Costs of single instructions on one SM of an H200, each with its unit and source.
+"""Costs of instructions on an SM, as a machine file has them in ``[[instructions]]``.
 
-No cost is fitted to the time of a kernel. `SOURCES` explains the names of sources: micro-benchmarks
-of instructions on an H200, control fields of compiled code, and published measurements.
+An attribute of `Costs` is the name of a pipe, and behind it that of one of the pipe's costs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-SOURCES = {
-    "MB": "traces/measure/h200_sass_costs.csv: streams of one instruction, on an H200",
-    "H200": "traces/measure/h200_*.csv: micro-benchmarks of products and loads, on an H200",
-    "CTL": "stall counts and scoreboards that ptxas writes into the instructions",
-    "HP": "github.com/HPMLL/NVIDIA-Hopper-Benchmark at ded6f57; an H800 PCIe",
-    "QR": "github.com/ademeure/QuickRunCUDA: B300_PIPE_CATALOG.md; a B300",
-    "HUERTA": "Huerta et al., Analyzing Modern NVIDIA GPU cores (arXiv 2503.20481)",
-}
-_CYCLES = "cycles"
+from twill.base.errors import InputError, short
 
-
-def _cost(value: Any, unit: str, source: str) -> Any:
-    return field(default=value, metadata={"unit": unit, "source": source})
+WITHOUT_COSTS = frozenset(
+    {"bulk_wait", "commit", "constant", "product_wait", "registers", "stop", "uniform"}
+)
+"""Pipes that hold instructions up by nothing but their stall counts and scoreboards."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs of instructions, in cycles of the SM's clock where a unit says nothing else."""
+    """The pipes of instructions and their costs, in cycles where no other unit is named.
 
-    # Arithmetic of one scheduler.
-    exponential: float = _cost(8, _CYCLES, "H200: EX2 8.05 apart")
-    exponential_beside: float = _cost(10.75, _CYCLES, "H200: EX2 10.75 apart beside m64n128k16")
-    exponential_latency: float = _cost(17, _CYCLES, "MB: dependent EX2 17.08 apart")
-    alu: float = _cost(2, _CYCLES, "H200: FMNMX and F2FP 2.05 apart")
-    float_beside: float = _cost(1.4, "cycles a register slot", "H200: FFMA beside products 1.41")
-    # Register slots: one a cycle and scheduler, of which a product takes three of four.
-    free_slots: float = _cost(0.25, "slots a cycle", "MB: FMNMX beside n128 4.13 apart")
-    kept_slots: float = _cost(4, "slots", "MB: FADD every 4.25 cycles delays no product")
-    # Shared memory, one port of 128 bytes a cycle for the SM.
-    shuffle_latency: float = _cost(24, _CYCLES, "MB: dependent SHFL 24.19 apart")
-    shared_latency: float = _cost(22, _CYCLES, "MB: dependent LDS.32 23.21 apart, less a wavefront")
-    memory_queue: int = _cost(5, "instructions", "HUERTA: of a scheduler, waiting for memory")
-    beside_full: float = _cost(33, _CYCLES, "MB: SHFL 40.5 and STS.128 62.1 beside n64")
-    beside_full_wavefront: float = _cost(1.8, "cycles a wavefront", "MB: the same, from 4 to 16")
-    beside_part: float = _cost(4.7, _CYCLES, "MB: SHFL 14.1 and STS.128 42.0 beside n128")
-    beside_part_wavefront: float = _cost(2.33, "cycles a wavefront", "MB: the same, from 4 to 16")
-    load_beside_full: float = _cost(41, _CYCLES, "MB: dependent LDS.32 64.5 beside n64, 23.2 alone")
-    load_beside_part: float = _cost(18, _CYCLES, "MB: dependent LDS.32 41.5 beside n128")
-    # Products of wgmma.
-    product_start: float = _cost(20, _CYCLES, "MB: stamps; the first product is issued for 20")
-    product_tail: float = _cost(24, _CYCLES, "MB: serialized n128 products 116.2 apart, less 92")
-    product_queue: int = _cost(7, "products", "H200: issued before the first is complete")
-    registers_first: float = _cost(36, _CYCLES, "MB: stamps; the first with a factor in registers")
-    product_fence: float = _cost(9, _CYCLES, "MB: WARPGROUP.ARRIVE 9.14 apart")
-    # Barriers and fences.
-    barrier: float = _cost(26, _CYCLES, "MB: BAR.SYNC of 128 threads 32.1 apart, 6 are its stall")
-    attempt: float = _cost(31, _CYCLES, "MB: a wait on a complete phase 43.4, 12 are stalls (CTL)")
-    arrive: float = _cost(8, _CYCLES, "MB: arrivals of one thread 8.07 apart, of two groups 16")
-    arrive_effect: float = _cost(22, _CYCLES, "H200: arrive to wake-up 75, less waking")
-    wake: float = _cost(34, _CYCLES, "H200: arrive to wake-up 75, less the arrival and the branch")
-    proxy_fence: float = _cost(7, _CYCLES, "MB: with the MEMBAR before it 22.0 apart, less 15")
-    memory_fence: float = _cost(15, _CYCLES, "MB: MEMBAR.CTA 15.7 apart")
-    taken_branch: float = _cost(8, _CYCLES, "MB: a wait on a complete phase, and loops of streams")
-    # Transfers between L2 and the SM.
-    bulk_issue: float = _cost(24, _CYCLES, "QR: 48 for the two boxes of a tile; a B300")
-    bulk_latency: float = _cost(293, _CYCLES, "H200: bulk load of 16 bytes that hits L2")
-    bulk_rate: float = _cost(105, "bytes a cycle", "H200: bulk loads of 16 to 64 KiB, 9.7 a KiB")
-    store_read: float = _cost(61, _CYCLES, "HP: a bulk store has read shared memory")
-    load_latency: float = _cost(264, _CYCLES, "HP: a load that hits L2")
-    load_rate: float = _cost(105, "bytes a cycle", "H200: bulk loads; the path from L2 is the same")
-    spill_latency: float = _cost(32, _CYCLES, "HP: a load that hits L1")
-    answer: float = _cost(20, _CYCLES, "CTL: conversions and others with a scoreboard")
-    operands_read: float = _cost(10, _CYCLES, "CTL: scoreboards of operands that are read")
+    Attributes
+    ----------
+    opcodes : tuple
+        Pipes and patterns of operations; an operation belongs to the first one that matches.
+    origin : str
+        Where the costs come from, for people.
+    """
+
+    opcodes: tuple[tuple[str, re.Pattern[str]], ...]
+    origin: str
+    all_answer: float = 0  # until a scoreboard is released whose instruction has no latency here
+    all_read: float = 0  # until operands are read
+    all_port: float = 0  # from an access's issue to the port of shared memory
+    all_queue: float = 0  # instructions of a scheduler that wait for memory
+    fma_integer: float = 0  # between products of integers
+    fma_packed: float = 0  # between instructions of two elements of FP32
+    fma_beside: float = 0  # a register slot, beside products that have no slot free
+    fma_free: float = 0  # register slots a cycle that a product leaves free
+    fma_kept: float = 0  # free slots that are kept for later
+    alu_interval: float = 0
+    mufu_interval: float = 0
+    mufu_beside: float = 0  # the interval beside products
+    mufu_latency: float = 0
+    mufu_read: float = 0
+    shuffle_latency: float = 0
+    shuffle_read: float = 0
+    shared_load_latency: float = 0  # without its wavefronts
+    shared_load_read: float = 0
+    shared_load_beside_full: float = 0  # more, beside a product that needs the whole port
+    shared_load_beside_part: float = 0  # more, beside one that needs three quarters of it
+    shared_store_written: float = 0
+    shared_store_read: float = 0
+    shared_store_beside_full: float = 0  # an access of no wavefronts beside such products
+    shared_store_beside_full_wavefront: float = 0  # and each of its wavefronts
+    shared_store_beside_part: float = 0
+    shared_store_beside_part_wavefront: float = 0
+    mbarrier_attempt: float = 0  # an attempt to wait on a complete phase
+    mbarrier_asked: float = 0  # the part of it after which a phase counts
+    mbarrier_arrive: float = 0  # between arrivals
+    mbarrier_effect: float = 0  # from an arrival to the phase
+    mbarrier_wake: float = 0  # from a phase to the answer of a blocked attempt
+    mbarrier_answer: float = 0
+    mbarrier_read: float = 0
+    barrier_latency: float = 0  # a named barrier, without its stall count
+    barrier_stall: float = 0  # the part of its stall count that comes on top, at most
+    product_start: float = 0  # from the issue to the tensor core
+    product_tail: float = 0  # from the tensor core to who waits
+    product_tail_rows: float = 0  # the same of 64 rows
+    product_tail_inside: float = 0  # the same with the left factor in registers, tensor memory
+    product_queue: float = 0  # products issued before the first is complete
+    product_registers_first: float = 0  # more, for the first with a factor in registers
+    product_column: float = 0  # of the tensor core, a column of the result
+    product_fetch: float = 0  # of the port, a row of the left factor or a column of the right one
+    product_issue: float = 0  # between products of a warp, at least
+    product_issue_column: float = 0  # and a column of the result
+    product_issue_free: float = 0  # less so much
+    product_answer: float = 0
+    product_fence: float = 0  # that products of a group begin behind
+    bulk_issue: float = 0
+    bulk_latency: float = 0
+    bulk_latency_kib: float = 0  # more, a KiB of the box
+    bulk_rate: float = 0  # bytes a cycle
+    bulk_row: float = 0  # a row of the box, at least
+    bulk_stored: float = 0  # until a store has read shared memory
+    bulk_answer: float = 0
+    bulk_flush: float = 0
+    global_issue: float = 0  # from an access's issue to the path
+    global_latency: float = 0
+    global_rate: float = 0  # bytes a cycle
+    local_latency: float = 0
+    local_read: float = 0
+    local_cache: float = 0  # bytes of the first cache and shared memory together
+    local_reserved: float = 0  # bytes of shared memory that a block takes besides
+    fence_proxy: float = 0
+    fence_memory: float = 0
+    branch_taken: float = 0
+    tensor_load_latency: float = 0
+    tensor_load_rate: float = 0  # bytes a cycle, of four warps
+    tensor_store_latency: float = 0
+    tensor_store_rate: float = 0
+
+    def without(self, mechanism: str) -> Costs:
+        """Return the costs with one of `MECHANISMS` switched off."""
+        changed: dict[str, Any] = {**MECHANISMS[mechanism]}
+        return replace(self, **changed)
 
 
-def sources() -> dict[str, tuple[float, str, str]]:
-    """Return value, unit and source of each cost, by name."""
-    usual = Costs()
-    return {
-        one.name: (float(getattr(usual, one.name)), one.metadata["unit"], one.metadata["source"])
-        for one in fields(Costs)
-    }
+Entry = tuple[str, Sequence[str], Mapping[str, float]]
+"""A pipe, its opcodes (``*`` for any letters) and its costs by name."""
 
 
-MECHANISMS: dict[str, dict[str, Any]] = {
-    "register slots of products": {"free_slots": 1, "float_beside": 1},
-    "shared memory beside products": {"beside_full_wavefront": 0},
+def costs_of(entries: Iterable[Entry], origin: str) -> Costs:
+    """Return the costs of a machine; of two values of a cost the first counts.
+
+    Raises
+    ------
+    InputError
+        If there is no such pipe or cost, or a pipe lacks a cost.
+    """
+    names = [one.name for one in fields(Costs)][2:]
+    opcodes: list[tuple[str, re.Pattern[str]]] = []
+    values: dict[str, float] = {}
+    needed: set[str] = set()
+    for pipe, patterns, costs in entries:
+        own = {name for name in names if name.startswith(f"{pipe}_")}
+        if not own and pipe not in WITHOUT_COSTS:
+            raise InputError(f"no pipe of machine code (got {short(pipe)})", path="instructions")
+        needed |= own
+        values = {**{f"{pipe}_{name}": value for name, value in costs.items()}, **values}
+        if patterns:
+            opcodes.append((pipe, _pattern(patterns)))
+    if lacking := sorted(needed - values.keys()):
+        raise InputError(f"lacks the cost {lacking[0]}", path="instructions")
+    if further := sorted(values.keys() - needed):
+        raise InputError(f"no cost of machine code (got {short(further[0])})", path="instructions")
+    return Costs(tuple(opcodes), origin, **values)
+
+
+def _pattern(opcodes: Sequence[str]) -> re.Pattern[str]:
+    names = "|".join(re.escape(one).replace(r"\*", r"\w*") for one in opcodes)
+    return re.compile(rf"(?:{names})(?:\.|$)")
+
+
+MECHANISMS: dict[str, dict[str, float]] = {
+    "register slots of products": {"fma_free": 1, "fma_beside": 1},
+    "shared memory beside products": {"shared_store_beside_full_wavefront": 0},
     "start and tail of products": {
         "product_start": 0,
         "product_tail": 0,
-        "registers_first": 0,
+        "product_tail_rows": 0,
+        "product_tail_inside": 0,
+        "product_registers_first": 0,
         "product_fence": 0,
     },
-    "barriers of groups": {"barrier": 0},
-    "mbarriers": {"attempt": 10, "arrive": 1, "arrive_effect": 0, "wake": 0},
-    "fences": {"proxy_fence": 0, "memory_fence": 0},
-    "latency of loads": {"bulk_latency": 0, "load_latency": 0, "spill_latency": 0},
+    "barriers of groups": {"barrier_latency": 0},
+    "mbarriers": {
+        "mbarrier_attempt": 0,
+        "mbarrier_asked": 0,
+        "mbarrier_arrive": 1,
+        "mbarrier_effect": 0,
+        "mbarrier_wake": 0,
+    },
+    "fences": {"fence_proxy": 0, "fence_memory": 0},
+    "latency of loads": {
+        "bulk_latency": 0,
+        "bulk_latency_kib": 0,
+        "global_latency": 0,
+        "local_latency": 0,
+    },
+    "tensor memory": {"tensor_load_latency": 0, "tensor_store_latency": 0},
 }
 """Costs of each mechanism when it is switched off."""

@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from twill.base.errors import InputError
 from twill.sim.machine_code.barriers import MBarriers, NamedBarriers
 from twill.sim.machine_code.clock import Clock
 from twill.sim.machine_code.costs import Costs
-from twill.sim.machine_code.groups import BEGINS, Group
+from twill.sim.machine_code.groups import BEGINS, BLOCK, Group
 from twill.sim.machine_code.launch import Launch
 from twill.sim.machine_code.listing import BYTES
 from twill.sim.machine_code.memory import Wavefronts
@@ -25,7 +24,8 @@ from twill.sim.machine_code.registers import (
 )
 from twill.sim.machine_code.steps import Step
 from twill.sim.machine_code.tensor_core import TensorCore
-from twill.sim.machine_code.transfers import Transfers, spills_leave_cache
+from twill.sim.machine_code.tensor_memory import TensorMemory
+from twill.sim.machine_code.transfers import Transfers
 
 _UNIFORM = re.compile(r"\[UR(\d+)")
 _BRX = re.compile(r"(U?R\d+)\s*(-?0x[0-9a-f]+)")
@@ -60,23 +60,28 @@ class Execution:
             if step.pipe == "local"
         }
         self._wavefronts = Wavefronts()
+        self._tensor = TensorMemory(sm.clock, sm.costs, sm.mbarriers, self._answer)
         size = _WORDS * sum(spilled.values())
-        self._spills_far = spills_leave_cache(size, launch.threads, launch.shared)
+        self._spills_far = sm.transfers.spills_leave_cache(size * launch.threads, launch.shared)
         self._by_pipe: dict[str, Callable[[Group, Step, int], None]] = {
             "fma": self._fma,
             "alu": self._alu,
             "mufu": self._mufu,
             "shuffle": self._shuffle,
-            "shared load": self._shared_load,
-            "shared store": self._shared_store,
+            "shared_load": self._shared_load,
+            "shared_store": self._shared_store,
             "mbarrier": self._mbarrier,
             "barrier": self._barrier,
             "product": self._product,
-            "product wait": self._product_wait,
+            "product_wait": self._product_wait,
             "bulk": self._bulk,
             "global": self._global,
             "local": self._local,
             "fence": self._fence,
+            "commit": self._tensor.commit,
+            "tensor_load": self._tensor.move,
+            "tensor_store": self._tensor.move,
+            "stop": _stop,
             "registers": _registers,
             "branch": lambda group, step, _: _branch(sm, group, step),
         }
@@ -97,7 +102,7 @@ class Execution:
         if handler is not None:
             handler(group, step, count)
         else:
-            self._answer(group, step, self.sm.costs.answer)
+            self._answer(group, step, self.sm.costs.all_answer)
 
     def _answer(self, group: Group, step: Step, written: float, read: float | None = None) -> None:
         """Release the scoreboards of an instruction some cycles from now."""
@@ -105,31 +110,28 @@ class Execution:
         if release := group.hold(step.written):
             clock.at(clock.now + written, release)
         if release := group.hold(step.read):
-            later = self.sm.costs.operands_read if read is None else read
+            later = self.sm.costs.all_read if read is None else read
             clock.at(clock.now + later, release)
 
     # Arithmetic.
 
     def _fma(self, group: Group, step: Step, _count: int) -> None:
         sm = self.sm
-        apart = sm.core.slots.take_first(step.slots)
-        if step.operation.startswith("IMAD") and not step.operation.startswith("IMAD.MOV"):
-            apart = max(2.0, apart)
-        _occupy(sm, "fma", apart)
-        self._answer(group, step, sm.costs.answer)
+        _occupy(sm, "fma", max(step.apart, sm.core.slots.take_first(step.slots)))
+        self._answer(group, step, sm.costs.all_answer)
 
     def _alu(self, group: Group, step: Step, _count: int) -> None:
         sm = self.sm
-        sm.free["alu"] = sm.clock.now + sm.costs.alu
+        sm.free["alu"] = sm.clock.now + sm.costs.alu_interval
         sm.core.slots.take(step.slots)
-        self._answer(group, step, sm.costs.answer)
+        self._answer(group, step, sm.costs.all_answer)
 
     def _mufu(self, group: Group, step: Step, _count: int) -> None:
         sm, costs = self.sm, self.sm.costs
         beside = sm.core.running is not None
-        _occupy(sm, "mufu", costs.exponential_beside if beside else costs.exponential)
+        _occupy(sm, "mufu", costs.mufu_beside if beside else costs.mufu_interval)
         sm.core.slots.take(step.slots)
-        self._answer(group, step, costs.exponential_latency, 6)
+        self._answer(group, step, costs.mufu_latency, costs.mufu_read)
 
     # Shared memory.
 
@@ -139,26 +141,31 @@ class Execution:
         return begin - self.sm.clock.now, lasts
 
     def _shuffle(self, group: Group, step: Step, _count: int) -> None:
+        costs = self.sm.costs
         begin, lasts = self._access(group, 1)
-        later = max(0.0, lasts - _FOUR) / 2
-        self._answer(group, step, begin - 2 + self.sm.costs.shuffle_latency + later, begin + 6)
+        later = costs.shuffle_latency + max(0.0, lasts - _FOUR) / 2 - costs.all_port
+        self._answer(group, step, begin + later, begin + costs.shuffle_read)
 
     def _shared_load(self, group: Group, step: Step, _count: int) -> None:
+        costs = self.sm.costs
         each = _wavefronts(self._wavefronts, group, step)
         begin, _ = self._access(group, each)
-        later = self.sm.costs.shared_latency + each + self.sm.port.more_latency()
-        self._answer(group, step, begin - 2 + later, begin + 8)
+        later = costs.shared_load_latency + each + self.sm.port.more_latency() - costs.all_port
+        self._answer(group, step, begin + later, begin + costs.shared_load_read)
 
     def _shared_store(self, group: Group, step: Step, _count: int) -> None:
+        costs = self.sm.costs
         begin, lasts = self._access(group, _wavefronts(self._wavefronts, group, step))
         group.stored = self.sm.clock.now + begin + lasts
-        self._answer(group, step, begin + lasts + 8, begin + lasts / 2 + 8)
+        written, read = costs.shared_store_written, costs.shared_store_read
+        self._answer(group, step, begin + lasts + written, begin + lasts / 2 + read)
 
     def _fence(self, group: Group, step: Step, _count: int) -> None:
         sm = self.sm
         proxy = step.operation.startswith("FENCE")
-        begin = max(sm.clock.now, group.stored, sm.free.get("fences", 0.0))
-        end = begin + (sm.costs.proxy_fence if proxy else sm.costs.memory_fence)
+        stored = group.tensor_stored if step.operation.endswith(".T") else group.stored
+        begin = max(sm.clock.now, stored, sm.free.get("fences", 0.0))
+        end = begin + (sm.costs.fence_proxy if proxy else sm.costs.fence_memory)
         sm.free["fences"] = end
         self._answer(group, step, end - sm.clock.now, end - sm.clock.now)
         if step.written == step.read:  # neither is set
@@ -169,7 +176,8 @@ class Execution:
     def _barrier(self, group: Group, step: Step, _count: int) -> None:
         sm, parts = self.sm, step.instruction.operands
         needed = int(parts[1], 0) if len(parts) > 1 else None
-        until = sm.clock.now + sm.costs.barrier + min(step.stall, 6)
+        costs = sm.costs
+        until = sm.clock.now + costs.barrier_latency + min(step.stall, costs.barrier_stall)
         go: Callable[[], None] | None = None
         if ".ARV" not in step.operation:
             group.meets = True
@@ -179,18 +187,18 @@ class Execution:
 
             go = leave
         sm.named.arrive(parts[0], group.threads, needed, until, go)
-        if needed is None:
+        if needed is None and parts[0] == BLOCK:
             _joined(sm, self.launch, group)
-        self._answer(group, step, sm.costs.barrier, sm.costs.barrier)
+        self._answer(group, step, costs.barrier_latency, costs.barrier_latency)
 
     def _mbarrier(self, group: Group, step: Step, count: int) -> None:
         sm, parts = self.sm, step.instruction.operands
         if step.place is None:
-            raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
+            raise step.unknown
         address = first(step.place(group.warp))
         if "EXCH" in step.operation:
             sm.mbarriers.initialize(address, first(reader(parts[2])(group.warp)))
-            self._answer(group, step, 25, 12)
+            self._answer(group, step, sm.costs.mbarrier_answer, sm.costs.mbarrier_read)
         elif "PHASECHK" in step.operation:
             self._attempt(group, step, address)
         else:
@@ -202,6 +210,8 @@ class Execution:
         parity = first(reader(parts[2])(group.warp)) >> 31 & 1
         number = int(parts[0][1:])
         release = group.hold(step.written)
+        costs = sm.costs
+        later = costs.mbarrier_attempt - costs.mbarrier_asked
 
         def answer() -> None:
             group.warp.predicates[number] = 1
@@ -209,17 +219,17 @@ class Execution:
                 release()
 
         sm.clock.at(
-            sm.clock.now + 10,
-            lambda: sm.mbarriers.wait(address, parity, answer, sm.costs.attempt - 10),
+            sm.clock.now + costs.mbarrier_asked,
+            lambda: sm.mbarriers.wait(address, parity, answer, later),
         )
         if board := group.hold(step.read):
-            sm.clock.at(sm.clock.now + 12, board)
+            sm.clock.at(sm.clock.now + costs.mbarrier_read, board)
 
     def _arrive(self, group: Group, step: Step, address: int, threads: int) -> None:
         sm, parts = self.sm, step.instruction.operands
         begin = max(sm.clock.now, sm.free.get("arrivals", 0.0))
-        sm.free["arrivals"] = begin + sm.costs.arrive
-        effect, arriving, expected = begin + sm.costs.arrive_effect, threads, 0
+        sm.free["arrivals"] = begin + sm.costs.mbarrier_arrive
+        effect, arriving, expected = begin + sm.costs.mbarrier_effect, threads, 0
         if step.operation.startswith("ARRIVES"):  # when the asynchronous copies are done
             effect, arriving, expected = max(effect, group.copied), 0, -threads
         elif "A0T1" in step.operation:  # expect one for each thread
@@ -228,26 +238,27 @@ class Execution:
             told = first(reader(parts[-1])(group.warp))
             expected = told if told < 1 << 31 else 0
         sm.clock.at(effect, lambda: sm.mbarriers.arrive(address, arriving, expected))
-        self._answer(group, step, begin - sm.clock.now + 25, begin - sm.clock.now + 12)
+        later = begin - sm.clock.now
+        answered, read = later + sm.costs.mbarrier_answer, later + sm.costs.mbarrier_read
+        self._answer(group, step, answered, read)
 
     # Products.
 
     def _product(self, group: Group, step: Step, _count: int) -> None:
-        sm, product = self.sm, step.product
-        if product is None:
-            raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
+        sm, product = self.sm, step.product or self._tensor.product(group, step)
         now = sm.clock.now
         later = 0.0
-        if product.registers and not group.from_registers:
-            later = sm.costs.registers_first
-        group.from_registers = product.registers
+        if product.inside and not group.from_registers:
+            later = sm.costs.product_registers_first
+        group.from_registers = product.inside
         sm.free["product"] = now + product.issue + later
         group.ready = max(group.ready, now + later)
         if product.commits:
             group.committed += 1
         done = group.finish_products if product.commits else None
         sm.core.issue(product, now + sm.costs.product_start + later, done)
-        self._answer(group, step, 20, 20 + later)
+        answer = sm.costs.product_answer
+        self._answer(group, step, answer, answer + later)
 
     def _product_wait(self, group: Group, step: Step, _count: int) -> None:
         group.from_registers = False
@@ -262,20 +273,23 @@ class Execution:
         sm, warp = self.sm, group.warp
         if "CMDFLUSH" in step.operation:
             group.bulk = [end for end in group.bulk if end > sm.clock.now] + [group.bulk_end]
-            self._answer(group, step, 10)
+            self._answer(group, step, sm.costs.bulk_flush)
             return
         places = [int(number) for number in _UNIFORM.findall(str(step.instruction))]
         descriptor = warp.uniform[places[1]] | warp.uniform[places[1] + 1] << 32
         boxes = self.launch.boxes(descriptor)
         # The warps of a group issue one box each.
-        size = boxes.bytes * min(group.warps, boxes.number)
+        issued = min(group.warps, boxes.number)
+        size, rows = boxes.bytes * issued, boxes.rows * issued
         if "LDG" in step.operation:
             barrier = warp.uniform[places[0] + 1]
-            sm.clock.at(sm.transfers.load(size), lambda: sm.mbarriers.arrive(barrier, 0, -size))
+            sm.clock.at(
+                sm.transfers.load(size, rows), lambda: sm.mbarriers.arrive(barrier, 0, -size)
+            )
         else:
-            group.bulk_end = sm.transfers.store(size)
+            group.bulk_end = sm.transfers.store(size, rows)
             sm.port.occupy(size / 128)
-        self._answer(group, step, 20, 20)
+        self._answer(group, step, sm.costs.bulk_answer, sm.costs.bulk_answer)
 
     def _global(self, group: Group, step: Step, count: int) -> None:
         sm = self.sm
@@ -284,17 +298,22 @@ class Execution:
         sm.memory_queue.append(begin)
         if step.operation.startswith("LDGSTS"):
             group.copied = max(group.copied, done)
-        self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + 10)
+        self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + sm.costs.all_read)
 
     def _local(self, group: Group, step: Step, _count: int) -> None:
         sm = self.sm
         if self._spills_far:
             begin, done = sm.transfers.access(_WORDS * step.width * group.threads)
             sm.memory_queue.append(begin)
-            self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + 10)
+            self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + sm.costs.all_read)
             return
         later, _ = self._access(group, step.width)
-        self._answer(group, step, later + sm.costs.spill_latency, later + 8)
+        answer, read = later + sm.costs.local_latency, later + sm.costs.local_read
+        self._answer(group, step, answer, read)
+
+
+def _stop(_group: Group, step: Step, _count: int) -> None:
+    raise step.unknown
 
 
 def _occupy(sm: Sm, pipe: str, cycles: float) -> None:
@@ -355,14 +374,14 @@ def _jump(sm: Sm, group: Group, step: Step) -> None:
 
 def _go(sm: Sm, group: Group, target: int) -> None:
     group.position = target // BYTES - 1
-    group.ready = max(group.ready, sm.clock.now + sm.costs.taken_branch)
+    group.ready = max(group.ready, sm.clock.now + sm.costs.branch_taken)
 
 
 def _dispatch(sm: Sm, group: Group, step: Step) -> None:
     """Branch to a partition by a table."""
     named = _BRX.match(step.instruction.operands[0])
     if named is None:
-        raise InputError(f"unknown instruction {step.instruction} at {step.address:#x}")
+        raise step.unknown
     offset = int(named[2], 0)
     target = first(reader(named[1])(group.warp)) + step.address + BYTES + offset & 0xFFFFFFFF
     _go(sm, group, target)

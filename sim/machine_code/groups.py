@@ -22,7 +22,8 @@ FENCE = "stores before a fence"
 
 
 BEGINS = 2
-"""The barrier of the whole block, from 1, at which warps begin their partition."""
+"""The barrier `BLOCK` of the whole block, from 1, at which warps begin their partition."""
+BLOCK = "0x1"
 
 
 class Group:
@@ -58,7 +59,9 @@ class Group:
         self.setter = [-1] * SCOREBOARDS
         self.committed = self.complete = 0
         self.left: int | None = None  # groups of products that a wait leaves under way
+        self.commits: list[tuple[int, Callable[[], None]]] = []  # signals, by the products before
         self.stored = 0.0  # when its stores to shared memory are done
+        self.tensor_stored = 0.0  # when those to tensor memory are
         self.copied = 0.0  # when its asynchronous copies are done
         self.bulk_end = 0.0
         self.bulk: list[float] = []
@@ -92,6 +95,8 @@ class Group:
         self.complete += 1
         if self.left is not None and self.committed - self.complete <= self.left:
             self.left, self.blocked = None, False
+        while self.commits and self.commits[0][0] <= self.complete:
+            self.commits.pop(0)[1]()
 
     def guard(self, step: Step) -> tuple[int, ...] | None:
         """Return the lanes that execute an instruction, None for all, an empty tuple for none."""

@@ -222,7 +222,10 @@ def _vimnmx(one: Instruction) -> Effect:
         smaller = a < b if plain else signed(a) < signed(b)
         return a if smaller == bool(least) else b
 
-    write, reads = writer(one.operands[0]), [reader(text) for text in one.operands[1:-1]]
+    write, reads = (
+        writer(one.operands[0]),
+        [reader(text) for text in one.operands[1:-1] if not is_predicate(text)],
+    )
     least = predicate_reader(one.operands[-1])
     if one.name.endswith("VIADDMNMX"):
         return _chain(write, lambda a, b, c, m: chosen(a + b & MASK, c, m), *reads[:3], least)

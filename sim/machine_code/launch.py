@@ -17,10 +17,9 @@ from twill.sim.machine_code.registers import LANES, Value, Warp, gathered
 from twill.sim.machine_code.transfers import Boxes
 
 _FOUR = 4  # warps that one simulated warp stands for, one on each scheduler
-_PARAMETERS = {90: 0x210, 100: 0x380}  # where parameters begin in the constant bank
-_GRID = 0xC  # blocks of the grid
-_STACK = 0x28, 0xFFFFF0  # where the stack's address is, and the address
-_ADDRESSES = 0x198  # where the address of parameters is, on sm_90a
+# In the constant bank: parameters, their address, blocks of the grid, address of the stack.
+_PLACES = {90: (0x210, 0x198, 0xC, 0x28), 100: (0x380, 0x348, 0x370, 0x37C)}
+_STACK = 0xFFFFF0
 _BASE = 0x7F0000000000  # address of the constant bank, as descriptors are addressed
 _TABLES = 2 << 16  # place of the bank of branch targets
 _POINTERS = 0x10000000
@@ -34,6 +33,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[..., Any]] = {
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max}
 _SWIZZLES = 128, 64, 32  # bytes of a box's row at most
+_SCALES = 5  # dimensions of packed scale factors, which are not swizzled
 _EXTENT = 1 << 20  # of a tensor that a descriptor names
 _STRIDE = 1 << 12
 
@@ -198,13 +198,13 @@ def launched(kernel: Kernel, iterations: int, *, last: bool) -> Launch:
     numbers, grid = given_arguments(kernel.source, iterations)
     signature = ast.literal_eval(_part(kernel.source, "SIGNATURE"))
     warps = ast.literal_eval(_assigned(_part(kernel.source, "KernelConfig"))["num_warps"])
-    begin = _PARAMETERS[kernel.architecture]
+    begin, address, blocks, stack = _PLACES[kernel.architecture]
     bank = _Bank(begin)
     for name, kind in signature.items():
         bank.add(kind, numbers.get(name))
-    bank.words.update({_GRID + 4 * n: extent for n, extent in enumerate(grid)})
-    bank.words[_STACK[0]] = _STACK[1]
-    bank.put(_ADDRESSES, _BASE + begin, 8)
+    bank.words.update({blocks + 4 * n: extent for n, extent in enumerate(grid)})
+    bank.words[stack] = _STACK
+    bank.put(address, _BASE + begin, 8)
     bank.words.update({_TABLES + 4 * n: place for n, place in enumerate(kernel.targets)})
     block = (grid[0] - 1, grid[1] - 1, grid[2] - 1) if last else (0, 0, 0)
     return Launch(bank.words, bank.tiles, block, kernel.warps, warps, kernel.shared)
@@ -242,10 +242,12 @@ class _Bank:
 
     def _add_tile(self, element: int, shape: list[int]) -> None:
         row = shape[-1] * element
-        swizzles = _SWIZZLES if len(shape) > 1 else ()
+        swizzles = _SWIZZLES if 1 < len(shape) < _SCALES else ()
         width = next((width for width in swizzles if row >= width), row)
         size = element * math.prod(shape[:-1]) * min(shape[-1], width // element)
-        self.tiles[_BASE + self._next(128)] = Boxes(size, max(1, row // width))
+        self.tiles[_BASE + self._next(128)] = Boxes(
+            size, max(1, row // width), math.prod(shape[:-1])
+        )
         for _ in shape:
             self.put(self._next(4), _EXTENT, 4)
         for _ in shape:

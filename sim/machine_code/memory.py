@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 
 from twill.sim.machine_code.listing import Instruction
@@ -14,6 +15,7 @@ from twill.sim.machine_code.registers import (
     address_reader,
     first,
     gathered,
+    reader,
     spread,
 )
 
@@ -36,6 +38,8 @@ def memory_effect(one: Instruction) -> Effect | None:
         return _load_local(one, words)
     if one.name == "STL":
         return _store_local(one, words)
+    if one.name == "ATOMS":
+        return _update(one)
     return _store(one, words) if one.name == "STS" else None
 
 
@@ -84,6 +88,19 @@ def _store(one: Instruction, words: int) -> Effect:
             if number is not None:
                 value = warp.uniform[number + n] if uniform else warp.vector[number + n]
             warp.shared[where + _WORD * n] = first(value)
+
+    return store
+
+
+def _update(one: Instruction) -> Effect:
+    """Return the effect of a bitwise update of a word, the same of all lanes."""
+    updates = {"AND": operator.and_, "OR": operator.or_}
+    update = updates[one.operation.partition(".")[2]]
+    place, read = address_reader(one.operands[1]), reader(one.operands[2])
+
+    def store(warp: Warp) -> None:
+        where = first(place(warp))
+        warp.shared[where] = update(warp.shared.get(where, 0), first(read(warp)))
 
     return store
 

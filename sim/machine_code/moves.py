@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 import struct
 from collections.abc import Callable
@@ -9,6 +11,7 @@ from collections.abc import Callable
 from twill.sim.machine_code.listing import Instruction
 from twill.sim.machine_code.registers import (
     LANES,
+    MASK,
     NAMED,
     Effect,
     Warp,
@@ -18,6 +21,7 @@ from twill.sim.machine_code.registers import (
     predicate_reader,
     predicate_writer,
     reader,
+    spread,
     writer,
 )
 
@@ -51,7 +55,40 @@ def _elect(one: Instruction) -> Effect:
     return lambda warp: decide(warp, elected)
 
 
+def _ballot(one: Instruction) -> Effect:
+    write, asked = writer(one.operands[0]), predicate_reader(one.operands[-1])
+    return lambda warp: write(warp, sum(on << n for n, on in enumerate(spread(asked(warp)))))
+
+
+def _leading(one: Instruction) -> Effect:
+    write, read = writer(one.operands[0]), reader(one.operands[1])
+    return lambda warp: write(warp, each(lambda bits: bits.bit_length() - 1 & MASK, read(warp)))
+
+
+def _reduced(one: Instruction) -> Effect:
+    """Return the effect of a bitwise AND of all lanes, the reduction without modifiers."""
+    if one.modifiers:
+        raise ValueError(one.operation)
+    write, read = writer(one.operands[0]), reader(one.operands[1])
+    return lambda warp: write(warp, functools.reduce(operator.and_, spread(read(warp))))
+
+
+def _tensor_memory(one: Instruction) -> Effect:
+    """Return the effect of finding columns of tensor memory, the first ones, or none of others."""
+    if "FIND_AND_SET" not in one.modifiers:
+        return lambda _warp: None
+    decide, write = predicate_writer(one.operands[0]), writer(one.operands[1])
+
+    def effect(warp: Warp) -> None:
+        decide(warp, 1)
+        write(warp, 0)
+
+    return effect
+
+
 def _vote(one: Instruction) -> Effect:
+    if NAMED.match(one.operands[0]):
+        return _ballot(one)
     decide = predicate_writer(next(text for text in one.operands if is_predicate(text)))
     asked, any_ = predicate_reader(one.operands[-1]), "ANY" in one.modifiers
 
@@ -98,9 +135,7 @@ def _predicates_to_register(one: Instruction) -> Effect:
         predicates = warp.uniform_predicates if uniform else warp.predicates
         for n in range(7):
             if mask >> n & 1:
-                value = each(
-                    lambda bits, on, n=n: bits & ~(1 << n) | on << n, value, predicates[n]
-                )
+                value = each(lambda bits, on, n=n: bits & ~(1 << n) | on << n, value, predicates[n])
         write(warp, value)
 
     return effect
@@ -151,6 +186,10 @@ MOVES: dict[str, Callable[[Instruction], Effect | None]] = {
     "S2UR": _special,
     "R2UR": _to_uniform,
     "ELECT": _elect,
+    "FLO": _leading,
+    "REDUX": _reduced,
+    "UTCATOMSWS": _tensor_memory,
+    "UVIRTCOUNT": _tensor_memory,
     "VOTE": _vote,
     "VOTEU": _vote,
     "PLOP3": _plop3,

@@ -7,7 +7,6 @@ from twill.sim.machine_code.costs import Costs
 from twill.sim.machine_code.steps import Product
 from twill.sim.machine_code.tensor_core import TensorCore
 
-_ISSUE = 2  # cycles from an access's issue to the port
 _FULL, _PART = 1.0, 0.75  # shares of the port that products of 64 and of 128 columns take
 
 
@@ -24,11 +23,11 @@ class Port:
         self.wavefronts = 0.0
         self._clock, self._core, self._costs = clock, core, costs
         self._free = 0.0
-        self._shared = costs.beside_full_wavefront > 0  # zero: products read elsewhere
+        self._shared = costs.shared_store_beside_full_wavefront > 0  # zero: products read elsewhere
 
     def access(self, wavefronts: float) -> tuple[float, float]:
         """Move some wavefronts; return when the access begins, and for how long it lasts."""
-        begin = max(self._clock.now + _ISSUE, self._free)
+        begin = max(self._clock.now + self._costs.all_port, self._free)
         lasts, product = wavefronts, self._core.running
         if product is not None and self._shared:
             lasts, delay = self.beside(product, wavefronts)
@@ -44,12 +43,14 @@ class Port:
         own wavefronts, and is delayed by what it would have read beyond that.
         """
         costs = self._costs
-        if product.registers:
+        if product.inside:
             return wavefronts / max(0.5, 1 - product.share), 0.0
         full = min(1.0, max(0.0, (product.share - _PART) / (_FULL - _PART)))
-        first = costs.beside_part + full * (costs.beside_full - costs.beside_part)
-        each = costs.beside_part_wavefront + full * (
-            costs.beside_full_wavefront - costs.beside_part_wavefront
+        first = costs.shared_store_beside_part + full * (
+            costs.shared_store_beside_full - costs.shared_store_beside_part
+        )
+        each = costs.shared_store_beside_part_wavefront + full * (
+            costs.shared_store_beside_full_wavefront - costs.shared_store_beside_part_wavefront
         )
         lasts = first + each * wavefronts
         return lasts, max(0.0, lasts - (lasts - wavefronts) / product.share)
@@ -57,10 +58,14 @@ class Port:
     def more_latency(self) -> float:
         """Return the cycles that the product under way adds to a load."""
         product = self._core.running
-        if product is None or product.registers or not self._shared:
+        if product is None or product.inside or not self._shared:
             return 0.0
         costs = self._costs
-        return costs.load_beside_full if product.share >= _FULL else costs.load_beside_part
+        return (
+            costs.shared_load_beside_full
+            if product.share >= _FULL
+            else costs.shared_load_beside_part
+        )
 
     def occupy(self, cycles: float) -> None:
         """Let a bulk store read for some cycles."""

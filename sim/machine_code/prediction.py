@@ -23,10 +23,6 @@ BLOCKS = False, True  # whether it is the last one of the grid, of which the lon
 REPEATS = 0.01
 """Part by which two intervals of one execution may differ and still be called the same."""
 MOST_WAITS = 20
-ORIGINS = {
-    90: "costs of single instructions measured on an H200; no kernel is fitted",
-    100: "costs of an H200, none of which was measured on a Blackwell GPU",
-}
 
 
 @dataclass(frozen=True)
@@ -106,9 +102,7 @@ class Prediction:
     origin: str
 
 
-def predicted(
-    kernel: Kernel, costs: Costs | None = None, *, mechanisms: bool = False
-) -> Prediction:
+def predicted(kernel: Kernel, costs: Costs, *, mechanisms: bool = False) -> Prediction:
     """Predict the cycles of a further iteration of a compiled kernel.
 
     The kernel is executed with 8, 20 and 32 iterations; what twelve more take, twice, is
@@ -118,8 +112,8 @@ def predicted(
     ----------
     kernel : Kernel
         The listing, its branch targets, and the kernel file.
-    costs : Costs, optional
-        Costs of instructions, others than those of an H200.
+    costs : Costs
+        Costs of instructions, as `twill.sim.machine_code.costs_of` makes them.
     mechanisms : bool
         Whether to execute the kernel also with each mechanism switched off.
 
@@ -128,16 +122,15 @@ def predicted(
     InputError
         If an instruction is unknown, the kernel does not end, or more iterations take no longer.
     """
-    used = costs or Costs()
-    steps = tuple(Step(one) for one in read_listing(kernel.listing))
+    steps = tuple(Step(one, costs) for one in read_listing(kernel.listing))
     least, more, most = ITERATIONS
     ends = {
-        last: Scheduler(steps, launched(kernel, least, last=last), used).run() for last in BLOCKS
+        last: Scheduler(steps, launched(kernel, least, last=last), costs).run() for last in BLOCKS
     }
     last = ends[True].cycles >= ends[False].cycles
     launches = [launched(kernel, n, last=last) for n in ITERATIONS]
     runs = [
-        [Scheduler(steps, replace(one, shift=shift), used).run() for one in launches]
+        [Scheduler(steps, replace(one, shift=shift), costs).run() for one in launches]
         for shift in SHIFTS
     ]
     firsts = [(b.cycles - a.cycles) / (more - least) for a, b, _ in runs]
@@ -151,10 +144,11 @@ def predicted(
         )
 
     def without(mechanism: str) -> float:
-        idle = replace(used, **MECHANISMS[mechanism])
+        idle = costs.without(mechanism)
         few, many = (Scheduler(steps, one, idle).run().cycles for one in launches[:2])
         return firsts[0] - (many - few) / (more - least)
 
+    asked = [name for name in MECHANISMS if mechanisms and costs.without(name) != costs]
     return Prediction(
         interval_cycles=statistics.median(seen) if seen else None,
         lowest_cycles=min(*firsts, *seconds) if not all(repeated) else min(seconds),
@@ -165,9 +159,9 @@ def predicted(
         instructions=(end.instructions - first.instructions) / iterations,
         product_cycles=(end.products - first.products) / iterations,
         delayed_cycles=(end.delayed - first.delayed) / iterations,
-        mechanisms={name: without(name) for name in MECHANISMS} if mechanisms else {},
+        mechanisms={name: without(name) for name in asked},
         waits=_longest(kernel.source, steps, _between(first, end, iterations)),
-        origin=ORIGINS[kernel.architecture],
+        origin=costs.origin,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twill.base.console import paragraph, say
+from twill.base.console import paragraph
 from twill.base.names import elided
 from twill.base.tables import Column, Table
 from twill.sim.machine_code.prediction import Prediction
@@ -32,4 +32,4 @@ def print_prediction(found: Prediction) -> None:
         if w.cycles < IDLE * most
     ]
     Table(columns, rows[:SHOWN]).print()
-    say(found.origin)
+    paragraph(found.origin)

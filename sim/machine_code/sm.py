@@ -32,7 +32,7 @@ from twill.sim.machine_code.transfers import Transfers
 
 MOST_CYCLES = 600_000
 _NEVER = math.inf
-_MEMORY = ("shared load", "shared store", "shuffle", "mbarrier", "global", "local")
+_MEMORY = ("shared_load", "shared_store", "shuffle", "mbarrier", "global", "local")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Scheduler:
         self.core = TensorCore(self.clock, costs)
         self.port = Port(self.clock, costs, self.core)
         self.transfers = Transfers(self.clock, costs)
-        self.mbarriers = MBarriers(self.clock, costs.wake)
+        self.mbarriers = MBarriers(self.clock, costs.mbarrier_wake)
         self.named = NamedBarriers(self.clock, launch.threads)
         self.groups = launch.groups()
         self._order = [*self.groups]
@@ -175,11 +175,11 @@ class Scheduler:
             return self.core.slots.free_at(), SLOT
         if pipe in _MEMORY:
             self.memory_queue = [begin for begin in self.memory_queue if begin > now]
-            full = len(self.memory_queue) >= self.costs.memory_queue
+            full = len(self.memory_queue) >= self.costs.all_queue
             return (min(self.memory_queue), QUEUE) if full else (now, QUEUE)
         if pipe == "product":
             return self.core.room_at(), CORE
-        if pipe == "bulk wait":
+        if pipe == "bulk_wait":
             return self._copies_read(group, step.left), COPIES
         return self.transfers.issue_at if pipe == "bulk" else free, PIPE
 

@@ -33,11 +33,16 @@ class TensorCore:
         self.delayed = 0.0
         self.products: list[tuple[float, float]] = []
         self.slots = RegisterSlots(clock, costs, self)
-        self._clock, self._tail = clock, costs.product_tail
+        self._clock = clock
         self._most = costs.product_queue
         self._queue: deque[tuple[float, Product, Callable[[], None] | None]] = deque()
         self._began = self._end = 0.0
         self._complete: Callable[[], None] | None = None
+
+    @property
+    def takes_slots(self) -> bool:
+        """Whether the product under way takes register slots."""
+        return self.running is not None and self.running.slots
 
     def room_at(self) -> float:
         """Return when another product can be issued."""
@@ -84,9 +89,9 @@ class TensorCore:
             return
         self.slots.update()
         self.products.append((self._began, now))
-        self.running = None
-        if self._complete is not None:
-            self._clock.at(now + self._tail, self._complete)
+        ended, self.running = self.running, None
+        if self._complete is not None and ended is not None:
+            self._clock.at(now + ended.tail, self._complete)
         self._begin()
 
 
@@ -99,14 +104,14 @@ class RegisterSlots:
 
     def __init__(self, clock: Clock, costs: Costs, core: TensorCore) -> None:
         self._clock, self._core = clock, core
-        self._rate, self._kept = costs.free_slots, costs.kept_slots
-        self._apart = costs.float_beside
+        self._rate, self._kept = costs.fma_free, costs.fma_kept
+        self._apart = costs.fma_beside
         self._free, self._since = self._kept, 0.0
 
     def update(self) -> None:
         """Count the slots that came free."""
         now = self._clock.now
-        if self._core.running is None:
+        if not self._core.takes_slots:
             self._free = self._kept
             self._since = now
         elif now > self._since:
@@ -116,7 +121,7 @@ class RegisterSlots:
     def free_at(self) -> float:
         """Return when an instruction that waits for a slot can have one."""
         now = self._clock.now
-        if self._core.running is None:
+        if not self._core.takes_slots:
             return now
         self.update()
         if self._free >= 1:
@@ -125,13 +130,13 @@ class RegisterSlots:
 
     def take(self, slots: float) -> None:
         """Take slots for an instruction that waited for one."""
-        if self._core.running is not None and slots:
+        if self._core.takes_slots and slots:
             self.update()
             self._free -= max(1.0, slots)
 
     def take_first(self, slots: float) -> float:
         """Take slots for an FP32 instruction; return the cycles until the next one."""
-        if self._core.running is None:
+        if not self._core.takes_slots:
             return max(1.0, slots)
         self.update()
         lacking = slots - max(0.0, self._free)

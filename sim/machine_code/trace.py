@@ -41,7 +41,7 @@ class Recording:
     waited: list[tuple[int, int, str, int, float, float]] = field(default_factory=list)
 
 
-def traced(kernel: Kernel, costs: Costs | None = None) -> str:
+def traced(kernel: Kernel, costs: Costs) -> str:
     """Execute a compiled kernel and return the last iterations as a trace, as JSON text.
 
     Raises
@@ -49,9 +49,9 @@ def traced(kernel: Kernel, costs: Costs | None = None) -> str:
     InputError
         If an instruction is unknown, or the kernel does not end.
     """
-    steps = tuple(Step(one) for one in read_listing(kernel.listing))
+    steps = tuple(Step(one, costs) for one in read_listing(kernel.listing))
     iterations, recording = ITERATIONS[1], Recording()
-    scheduler = Scheduler(steps, launched(kernel, iterations, last=True), costs or Costs())
+    scheduler = Scheduler(steps, launched(kernel, iterations, last=True), costs)
     scheduler.issued, scheduler.waited = recording.issued, recording.waited
     ended = scheduler.run()
     since = ended.cycles * (1 - SHOWN / iterations)

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from twill.sim.machine_code.clock import Clock
 from twill.sim.machine_code.costs import Costs
 
-_FIRST_CACHE = 256 * 1024  # bytes of the first cache and shared memory together
-_RESERVED = 1024  # bytes of shared memory for a block
-_ISSUE = 4  # cycles from an access's issue to the path
+_KIB = 1024
 
 
 @dataclass(frozen=True)
@@ -22,10 +20,13 @@ class Boxes:
         Bytes of one box.
     number : int
         Boxes of the tile.
+    rows : int
+        Rows of one box.
     """
 
     bytes: int
     number: int
+    rows: int
 
 
 class Transfers:
@@ -36,27 +37,27 @@ class Transfers:
         self._engine = self._path = 0.0
         self.issue_at = 0.0  # when the next bulk copy can be issued
 
-    def _bulk(self, size: int) -> float:
-        now = self._clock.now
-        self.issue_at = now + self._costs.bulk_issue
-        self._engine = max(now, self._engine) + size / self._costs.bulk_rate
+    def _bulk(self, size: int, rows: int) -> float:
+        now, costs = self._clock.now, self._costs
+        self.issue_at = now + costs.bulk_issue
+        self._engine = max(now, self._engine) + max(size / costs.bulk_rate, rows * costs.bulk_row)
         return self._engine
 
-    def load(self, size: int) -> float:
-        """Begin a bulk load; return when its bytes are there."""
-        return self._bulk(size) + self._costs.bulk_latency
+    def load(self, size: int, rows: int) -> float:
+        """Begin a bulk load of some bytes in rows; return when its bytes are there."""
+        costs = self._costs
+        return self._bulk(size, rows) + costs.bulk_latency + costs.bulk_latency_kib * size / _KIB
 
-    def store(self, size: int) -> float:
+    def store(self, size: int, rows: int) -> float:
         """Begin a bulk store; return when it has read shared memory."""
-        return self._bulk(size) + self._costs.store_read
+        return self._bulk(size, rows) + self._costs.bulk_stored
 
     def access(self, size: int) -> tuple[float, float]:
         """Begin a warp's access to global memory; return when it begins and when it is done."""
-        begin = max(self._clock.now + _ISSUE, self._path)
-        self._path = begin + size / self._costs.load_rate
-        return begin, self._path + self._costs.load_latency
+        begin = max(self._clock.now + self._costs.global_issue, self._path)
+        self._path = begin + size / self._costs.global_rate
+        return begin, self._path + self._costs.global_latency
 
-
-def spills_leave_cache(slots: int, threads: int, shared: int) -> bool:
-    """Return whether spilled registers exceed what shared memory leaves of the first cache."""
-    return slots * threads > _FIRST_CACHE - _RESERVED - shared
+    def spills_leave_cache(self, spilled: int, shared: int) -> bool:
+        """Return whether bytes of registers exceed what shared memory leaves of the first cache."""
+        return spilled > self._costs.local_cache - self._costs.local_reserved - shared

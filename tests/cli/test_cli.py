@@ -137,6 +137,8 @@ def test_run(schedule_file: str) -> None:
     assert data["iterations_per_cycle"] == 1 / 2048
     assert data["utilization"]["tc"] == 1.0
     assert set(data["groups"]) == {"load", "compute0", "compute1"}
+    done = call(*SIM, "run", schedule_file, "--machine", "hopper_h100")
+    assert done.stderr == "twill: --machine: only of use with a kernel file\n"
     assert data["stalls"]["wait s0"] == data["groups"]["compute0"]["wait s0"] > 0
 
 

@@ -191,6 +191,8 @@ def test_checks_on_the_example(
         ("group_widths", "[[groups]]\nwarps = 8", "[[groups]]\nwarps = 6", "groups[2].warps",
          ("a group of 6 warps is neither a part nor a multiple of the 4 that share one register "
          "allocation")),
+        ("machine_code", "costs.fence = ", "costs.fense = ", "instructions",
+         "lacks the cost product_fence"),
     ],
 )  # fmt: skip
 def test_checks_on_a_gpu(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import lzma
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from twill.base.deadline import Deadline
 from twill.base.errors import InputError, MissingLibraryError, RefusedError, TwillError
 from twill.base.files import cache_folder
 from twill.cli.judge import Ran
-from twill.compiled import Finding, Limits, kept
+from twill.compiled import Finding, kept
 from twill.compiled.cubin import Cubin
 from twill.frontends import load_loop
 from twill.polish import Interrupted, Polished
@@ -28,6 +29,7 @@ from twill.show.schedule import promise_words
 from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies import choice
 from twill.studies import judged as judging
+from twill.studies import trials as trials_of
 from twill.studies.choice import (
     COMPILED,
     GPU,
@@ -79,7 +81,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, told: dict[str, Judged | TwillError
     """Let kernels be the names of their schedules, and answers be told; return what is asked."""
     asked: list[str] = []
 
-    def judge(kernel: str, _limits: Limits) -> Judged:
+    def judge(kernel: str, _machine: object) -> Judged:
         asked.append(kernel)
         answer = told[kernel]
         if isinstance(answer, TwillError):
@@ -114,6 +116,24 @@ def test_the_least_cycles_of_kernels_compiled_as_written_are_chosen(
         "on_gpu": None,
         "faults": ["not compiled"],
     }
+
+
+@pytest.mark.parametrize("compared", [True, False])
+def test_cycles_that_were_compared_with_no_measurement_say_so(
+    given: twill.Schedule,
+    judged: Judged,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    compared: bool,
+) -> None:
+    answers(monkeypatch, {"one": of(judged, 700)})
+    monkeypatch.setattr(trials_of, "is_compared", lambda machine: compared and machine is not None)
+    best, trials = compiled_best([named(given, "one")])
+    assert best.promise is not None
+    trials_of.print_trials(trials)
+    for said in (promise_words(best.promise), capsys.readouterr().out):
+        assert ("compared with no measurement" in " ".join(said.split())) != compared
 
 
 @pytest.mark.parametrize("ends", ["", "refused", "interrupted"])
@@ -473,6 +493,43 @@ def test_a_kernel_that_is_not_executed_says_why(tmp_path: Path) -> None:
     assert (found.prediction, found.evidence, found.cycles) == (None, None, None)
     assert "make_arguments" in found.unpredicted
     assert found.data()["promised_cycles"] is None
+
+
+def compiled_for_blackwell(folder: Path) -> tuple[Path, Cubin]:
+    """Return a packaged kernel for a B200 as it was compiled."""
+    for end in ("py", "sass"):
+        packed = (FOLDER / f"gemm_blackwell.{end}.xz").read_bytes()
+        (folder / f"k.{end}").write_bytes(lzma.decompress(packed))
+    targets = 6144, 7392, 8688, 8816
+    text = (folder / "k.sass").read_text()
+    return folder / "k.py", Cubin("gemm_kernel", 100, 8, 229708, 256, "", text, targets)
+
+
+def test_blackwell_is_judged_and_says_that_nothing_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, cubin = compiled_for_blackwell(tmp_path)
+    found = judged_file(file, compiler=lambda _file, _architecture: cubin)
+    assert found.cycles == pytest.approx(581, abs=2)  # of TMA, the bound of all programs
+    assert found.evidence is None
+    judging.print_judged(found)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "no prediction for sm_100a was compared with a measurement" in said
+    assert "predictions of this kind" not in said
+
+
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [("hopper_h100", "unknown instruction NANOSLEEP"), ("ddg", "ddg has no [[instructions]]")],
+)
+def test_a_machine_without_the_instructions_says_so(
+    machine: str, reason: str, tmp_path: Path
+) -> None:
+    file, cubin = compiled_for_blackwell(tmp_path)
+    sm = twill.Machine.named(machine)
+    found = judged_file(file, sm, compiler=lambda _file, _architecture: cubin)
+    assert found.prediction is None
+    assert reason in found.unpredicted
 
 
 def test_a_defect_of_the_simulator_leaves_the_compiled_kernel(

@@ -106,7 +106,11 @@ def _register_slots(units: dict[str, Any], generator: random.Random) -> dict[str
         n for n, u in units.items() if u.get("scope") == "context" and n not in ("TC", "issue")
     ]
     first = generator.sample(pipes, generator.randint(0, len(pipes)))
-    figures = {"free": [0.1, 0.25, 0.5], "kept": [1, 2, 4], "apart": [1, 1.4, 2]}
+    figures: dict[str, list[float]] = {
+        "free": [0.1, 0.25, 0.5],
+        "kept": [1, 2, 4],
+        "apart": [1, 1.4, 2],
+    }
     return {
         "unit": "TC",
         "first": first,

@@ -39,7 +39,7 @@ from twill.artifacts.hardware import (
     Unit,
 )
 from twill.artifacts.loop import Cost, Name, Operation, Tile
-from twill.artifacts.mechanisms import Mechanisms
+from twill.artifacts.mechanisms import Instructions, Mechanisms
 from twill.artifacts.versions import UNSAID, bring_machine_up, is_outdated
 from twill.base.errors import InputError, short
 from twill.base.files import read_bytes
@@ -90,6 +90,8 @@ class Machine(Artifact):
         enough for them.
     mechanisms : Mechanisms, optional
         Mechanisms of the simulated SM that the static model leaves out.
+    instructions : tuple of Instructions, optional
+        Pipes of the simulator of machine code; an opcode or cost counts where it occurs first.
     levels : tuple of Level, optional
         The memory system behind variable-latency loads, the nearest level first.
     constants : dict
@@ -123,6 +125,7 @@ class Machine(Artifact):
     sources: Annotated[dict[str, Text], Field(min_length=1)]
     cold_loads: Name | None = None
     mechanisms: Mechanisms | None = None
+    instructions: tuple[Instructions, ...] | None = None
     levels: tuple[Level, ...] | None = None
     constants: dict[Name, Quantity] = {}
     rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)] = ()
@@ -235,7 +238,7 @@ def _check_mechanisms(machine: Machine, mechanisms: Mechanisms) -> None:
 
 
 def extended(document: dict[str, Any], file: str, depth: int = 0) -> dict[str, Any]:
-    """Lay `document` over the machine that its key ``extends`` names; its rules come first."""
+    """Lay `document` over the machine that its key ``extends`` names; its lists come first."""
     base_name = document.pop("extends", None)
     if base_name is None:
         return document
@@ -255,8 +258,12 @@ def extended(document: dict[str, Any], file: str, depth: int = 0) -> dict[str, A
     told = bring_machine_up(base) if is_outdated(base) else []
     if told:
         tell_brought_up(base_name, told)
-    rules = [*document.pop("rules", []), *base.pop("rules", [])]
-    return {**_laid_over(base, document), "rules": rules}
+    first: dict[str, Any] = {
+        key: [*document.pop(key, []), *base.pop(key, [])]
+        for key in ("rules", "instructions")
+        if key in document or key in base
+    }
+    return {**_laid_over(base, document), **first}
 
 
 def _laid_over(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:

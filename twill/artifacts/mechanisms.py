@@ -8,8 +8,26 @@ from typing import Annotated
 from pydantic import Field
 
 from twill.artifacts.base import Part
-from twill.artifacts.hardware import Cycles, Quantity
+from twill.artifacts.hardware import Cycles, Quantity, Text
 from twill.artifacts.loop import Name
+
+
+class Instructions(Part):
+    """Instructions of machine code that one pipe executes, and what they cost.
+
+    Attributes
+    ----------
+    pipe : str
+        A pipe of the simulator of machine code.
+    opcodes : tuple of str
+        Names of its instructions without modifiers; ``*`` stands for any letters.
+    costs : dict
+        The costs that the pipe has in `twill.sim.machine_code.costs.Costs`, by name.
+    """
+
+    pipe: Name
+    opcodes: tuple[Text, ...] = ()
+    costs: dict[Name, Quantity] = {}
 
 
 class RegisterSlots(Part):

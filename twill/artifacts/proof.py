@@ -150,11 +150,14 @@ class MachineCode(Part):
         The least over the starting phases.
     compiler : str
         The compiler and its version.
+    compared : bool
+        Whether predictions for this architecture were compared with measured kernels.
     """
 
     interval_cycles: Cycles
     lowest_cycles: Cycles
     compiler: str
+    compared: bool = True
 
 
 class OnGpu(Part):

@@ -176,7 +176,7 @@ class Ran:
 
 def _machine_code_kept(schedule: Schedule) -> Iterator[Kept]:
     """Compile the kernel of a promise that was made by machine code, and execute it again."""
-    from twill.compiled import Limits, compile_file
+    from twill.compiled import compile_file
     from twill.emit import emitted
     from twill.sim.promise import kept_of
     from twill.studies.choice import judged_text
@@ -186,7 +186,7 @@ def _machine_code_kept(schedule: Schedule) -> Iterator[Kept]:
         return
     said = promise.machine_code
     try:
-        found = judged_text(emitted(schedule), Limits.of(schedule.machine), compile_file)
+        found = judged_text(emitted(schedule), schedule.machine, compile_file)
     except MissingLibraryError as missing:
         warn(f"the machine code is not executed again: {missing}")
         return

@@ -96,12 +96,10 @@ def emit(
 
 
 def _check(schedule: Schedule, file: str, *, as_json: bool) -> None:
-    from twill.compiled import Limits
     from twill.studies.judged import judged_file, print_judged
 
     with progress("compiling") as report:
-        limits = Limits.of(schedule.machine)
-        found = judged_file(file, limits, mechanisms=True, report=report)
+        found = judged_file(file, schedule.machine, mechanisms=True, report=report)
     promise = schedule.promise
     promised: float | None = schedule.initiation_interval
     bound = None

@@ -24,7 +24,7 @@ Judge = Annotated[
     JudgeName | None,
     Option(
         help="simulated: the fastest program on the simulated SM; compiled: of the fastest ones, "
-        "that with the fewest cycles of machine code; gpu: that which the GPU at hand runs fastest.",
+        "that with the fewest cycles of machine code; gpu: that which the GPU runs fastest.",
         show_default="compiled where Triton is installed and the loop has a kernel",
     ),
 ]

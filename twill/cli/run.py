@@ -224,20 +224,29 @@ class Verdict:
             raise typer.Exit(1)
 
 
-def _run_machine_code(file: str, trace: str | None, *, as_json: bool) -> None:
+def _run_machine_code(file: str, machine: str | None, trace: str | None, *, as_json: bool) -> None:
     """Compile a kernel file and print the cycles that its machine code takes."""
+    from twill.artifacts.machine import Machine
     from twill.compiled import architecture_of, compile_file
     from twill.sim.machine_code.trace import traced
-    from twill.studies.judged import judged_file, kernel_of, print_judged
+    from twill.studies.judged import (
+        instruction_costs,
+        judged_file,
+        kernel_of,
+        machine_of,
+        print_judged,
+    )
 
     check_target(trace)
+    text = read_bytes(file).decode(errors="replace")
+    architecture = architecture_of(text)
+    sm = machine_of(architecture) if machine is None else Machine.named(machine)
     compiler = functools.cache(compile_file)
     with progress(f"compiling {file}") as report:
-        found = judged_file(file, compiler=compiler, mechanisms=True, report=report)
+        found = judged_file(file, sm, compiler=compiler, mechanisms=True, report=report)
     if trace is not None:
-        text = read_bytes(file).decode(errors="replace")
-        code = compiler(Path(file), architecture_of(text))
-        write_whole(trace, traced(kernel_of(code, text)))
+        code = compiler(Path(file), architecture)
+        write_whole(trace, traced(kernel_of(code, text), instruction_costs(sm)))
     if trace == STANDARD_OUTPUT:
         return
     tell("compiled", found.data, partial(print_judged, found), as_json=as_json)
@@ -264,6 +273,15 @@ def run(
             "use) or hoisted (to the first wait for their unit); by default as in the order."
         ),
     ] = None,
+    machine: Annotated[
+        str | None,
+        Option(
+            "--machine",
+            "-m",
+            help="Machine of a kernel file: a packaged name or a file; hopper_h100 or "
+            "blackwell_b200 without it.",
+        ),
+    ] = None,
     verdict: Verdict,
 ) -> None:
     """Run a schedule and report whether it keeps its promise.
@@ -272,8 +290,10 @@ def run(
     executed. The file is a program: it is executed to be compiled.
     """
     if schedule_file.endswith(".py"):
-        _run_machine_code(schedule_file, pictures.trace, as_json=verdict.as_json)
+        _run_machine_code(schedule_file, machine, pictures.trace, as_json=verdict.as_json)
         return
+    if machine is not None:
+        raise InputError("only of use with a kernel file", path="--machine")
     from twill.frontends.schedules import load_schedule
     from twill.sim.advised import with_advice
     from twill.sim.execute import simulate

@@ -305,7 +305,9 @@ def promise_words(promise: Promise) -> str:
             said.append(f"{percent(promise.gap)} is not known")
     if (code := promise.machine_code) is not None:
         told = f"{code.interval_cycles:,.0f} cycles in the machine code of {code.compiler}"
-        said.insert(0, told)
+        said.insert(
+            0, told if code.compared else f"{told}, which were compared with no measurement"
+        )
     if (found := promise.on_gpu) is not None:
         said.insert(0, f"{found.interval_cycles:,.0f} cycles measured on {found.device}")
     return "; ".join(said)

@@ -19,7 +19,7 @@ from twill.base.errors import InputError, MissingLibraryError, RefusedError, Twi
 from twill.base.executors import local
 from twill.base.files import write_whole
 from twill.base.formats import plural
-from twill.compiled import Limits, kept
+from twill.compiled import kept
 from twill.compiled.cubin import Cubin
 from twill.emit import emitted
 from twill.polish import Interrupted, Polished, polish, promised
@@ -306,16 +306,16 @@ def compiled_best(
 
 def _tried(schedule: Schedule, kernel: str) -> Trial:
     try:
-        return Trial(schedule, judged_text(kernel, Limits.of(schedule.machine)))
+        return Trial(schedule, judged_text(kernel, schedule.machine))
     except TwillError as error:
         return Trial(schedule, None, str(error))
 
 
 def judged_text(
-    kernel: str, limits: Limits, compiler: Callable[[Path, int], Cubin] = kept.compiled
+    kernel: str, machine: Machine, compiler: Callable[[Path, int], Cubin] = kept.compiled
 ) -> Judged:
     """Judge the text of an emitted kernel; a kernel that was compiled before is read from disk."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.py"
         write_whole(file, kernel)
-        return judged_file(file, limits, compiler=compiler)
+        return judged_file(file, machine, compiler=compiler)

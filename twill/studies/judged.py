@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from twill.artifacts.machine import Machine
 from twill.base.console import Report, paragraph, say, silent, warn
 from twill.base.errors import InputError
 from twill.base.files import read_bytes
@@ -25,12 +26,14 @@ from twill.compiled import (
     print_compiled,
 )
 from twill.compiled.cubin import Cubin
-from twill.sim.machine_code import Kernel, Prediction, predicted
+from twill.sim.machine_code import Costs, Kernel, Prediction, costs_of, predicted
 from twill.sim.machine_code.show import print_prediction
 
 SPILLED = "spills or serialized products"
 PRODUCTS = "products alone"
 MIXED = "products and arithmetic"
+MACHINES = {90: "hopper_h100", 100: "blackwell_b200"}
+MEASURED = "sm_90"  # the architecture whose predictions were compared with measured kernels
 ARITHMETIC = "fma", "alu", "mufu", "shuffle"
 
 
@@ -105,9 +108,39 @@ def kernel_of(code: Cubin, text: str) -> Kernel:
     return Kernel(code.listing, code.targets, text, code.warps, code.shared, code.architecture)
 
 
+def is_compared(machine: Machine) -> bool:
+    """Return whether predictions for a machine's architecture were compared with measurements."""
+    return machine.architecture == MEASURED
+
+
+def instruction_costs(machine: Machine) -> Costs:
+    """Return the costs of instructions that a machine file gives.
+
+    Raises
+    ------
+    InputError
+        If it has none, lacks one, or has one that there is not.
+    """
+    if machine.instructions is None:
+        raise InputError(f"{machine.name} has no [[instructions]]")
+    entries = [
+        (one.pipe, one.opcodes, {name: cost.value for name, cost in one.costs.items()})
+        for one in machine.instructions
+    ]
+    origin = f"costs of single instructions as {machine.name} has them; no kernel is fitted"
+    if not is_compared(machine):
+        origin += f"; no prediction for {machine.architecture}a was compared with a measurement"
+    return costs_of(entries, origin)
+
+
+def machine_of(architecture: int) -> Machine:
+    """Return the machine of a kernel file that names none."""
+    return Machine.named(MACHINES[architecture])
+
+
 def judged_file(
     path: str | os.PathLike[str],
-    limits: Limits | None = None,
+    machine: Machine | None = None,
     *,
     compiler: Callable[[Path, int], Cubin] = compile_file,
     mechanisms: bool = False,
@@ -119,8 +152,8 @@ def judged_file(
     ----------
     path : path
         A kernel file, as `twill.compiled.compile_file` takes it; it is imported.
-    limits : Limits, optional
-        Memory of an SM; that of an H100 or a B200 without it.
+    machine : Machine, optional
+        The SM; that of an H100 or a B200 without it.
     compiler : callable, optional
         Compiles a file for an architecture.
     mechanisms : bool
@@ -137,18 +170,21 @@ def judged_file(
     """
     text = read_bytes(path).decode(errors="replace")
     code = compiler(Path(path), architecture_of(text))
-    made = judge(code, text, str(path), limits)
+    if machine is None:
+        machine = machine_of(code.architecture)
+    made = judge(code, text, str(path), Limits.of(machine))
     report("executing the machine code")
     kernel = kernel_of(code, text)
     prediction, unpredicted = None, ""
     try:
-        prediction = predicted(kernel, mechanisms=mechanisms)
+        prediction = predicted(kernel, instruction_costs(machine), mechanisms=mechanisms)
     except InputError as error:
         unpredicted = str(error)
     except Exception as error:  # the program and its compiled kernel stay good answers
         unpredicted = f"a defect of this simulator: {type(error).__name__}: {error}"
         warn(f"{path}: {unpredicted}")
-    found = None if prediction is None or code.architecture != 90 else evidence().get(kind_of(made))
+    compared = prediction is not None and is_compared(machine)
+    found = evidence().get(kind_of(made)) if compared else None
     return Judged(made, prediction, unpredicted, found)
 
 

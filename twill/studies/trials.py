@@ -14,7 +14,7 @@ from twill.base.console import paragraph
 from twill.base.formats import cycles, plural
 from twill.base.names import MOST_LABEL, elided
 from twill.base.tables import Column, Table
-from twill.studies.judged import Judged
+from twill.studies.judged import Judged, is_compared
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class Trial:
                 interval_cycles=self.judged.prediction.highest_cycles,
                 lowest_cycles=self.judged.prediction.lowest_cycles,
                 compiler=f"triton {version('triton')}",
+                compared=is_compared(self.schedule.machine),
             )
         return self.schedule.model_copy(update={"promise": promise.model_copy(update=known)})
 
@@ -112,6 +113,8 @@ def print_trials(trials: Sequence[Trial]) -> None:
         how = f"rounds on {trials[0].on_gpu.device}"
     elif any(trial.code_cycles is not None for trial in trials):
         how = "machine code"
+        if not is_compared(trials[0].schedule.machine):
+            how += ", compared with no measurement on such a GPU"
     paragraph(f"chosen among {plural(len(trials), 'program')} by {how}, the first:")
     Table(columns, rows).print()
 

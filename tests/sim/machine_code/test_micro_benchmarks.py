@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import csv
-import importlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import twill.sim
-from tests.support import engine
+from tests.sim.machine_code.conftest import entries, module
 
-PACKAGE = "twill.sim.machine_code"
 DATA = Path(__file__).parents[2] / "data" / "machine_code"
 ROWS = (DATA / "measured.csv").read_text().splitlines()
 MEASURED = {row["benchmark"]: row for row in csv.DictReader(ROWS)}
@@ -23,28 +19,13 @@ TOLERANCE = 0.11
 PARAMETER = 0x210  # place of the number of rounds in the constant bank
 
 
-def module(name: str) -> Any:
-    """Return a module of the simulator, compiled or in Python, as it is imported just now."""
-    return importlib.import_module(f"{PACKAGE}.{name}")
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the simulator be Python: methods that are compiled cannot be replaced."""
-    for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
-        monkeypatch.delitem(sys.modules, name)
-    finders = [finder for finder in sys.meta_path if not isinstance(finder, engine.Compiled)]
-    monkeypatch.setattr(sys, "meta_path", finders)
-    monkeypatch.setattr(twill.sim, "machine_code", None, raising=False)
-    assert module("sm").__file__.endswith(".py")
-
-
 def executed(name: str, rounds: int) -> Any:
     text = (DATA / f"{name}.sass").read_text()
-    steps = tuple(module("steps").Step(one) for one in module("listing").read_listing(text))
+    costs = module("costs").costs_of(*entries("hopper_h100"))
+    steps = tuple(module("steps").Step(one, costs) for one in module("listing").read_listing(text))
     warps = 8 if "_beside_" in name or name.startswith("hand_over") else 4
     launch = module("launch").Launch({PARAMETER: rounds}, {}, (0, 0, 0), warps, warps, 0)
-    return module("sm").Scheduler(steps, launch, module("costs").Costs()).run()
+    return module("sm").Scheduler(steps, launch, costs).run()
 
 
 def cycles(name: str) -> tuple[float, float]:
@@ -77,8 +58,8 @@ def test_a_micro_benchmark_takes_what_was_measured(name: str) -> None:
 def test_an_ignored_stall_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = module("steps").Step.__init__
 
-    def without(step: Any, one: object) -> None:
-        made(step, one)
+    def without(step: Any, one: object, costs: object) -> None:
+        made(step, one, costs)
         step.stall = 1
 
     monkeypatch.setattr(module("steps").Step, "__init__", without)

@@ -8,17 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from twill.artifacts.machine import Machine
 from twill.base.errors import InputError
 from twill.sim.machine_code import Kernel, Prediction, predicted
-from twill.sim.machine_code.costs import MECHANISMS, Costs
+from twill.sim.machine_code.costs import MECHANISMS
 from twill.sim.machine_code.launch import given_arguments, launched
 from twill.sim.machine_code.listing import Control, Instruction, control_of, read_listing
 from twill.sim.machine_code.memory import wavefronts
 from twill.sim.machine_code.registers import Warp
 from twill.sim.machine_code.steps import Step
 from twill.sim.machine_code.trace import SHOWN, traced
+from twill.studies.judged import instruction_costs
 
 DATA = Path(__file__).parents[2] / "data" / "machine_code"
+COSTS = instruction_costs(Machine.named("hopper_h100"))
 PLAIN = Control(1, yields=False, written=7, read=7, waits=(), reuse=0)
 
 CYCLES = 511.1  # of an iteration, on an H200
@@ -31,7 +34,7 @@ def kernel() -> Kernel:
 
 @pytest.fixture(scope="module")
 def found() -> Prediction:
-    return predicted(kernel())
+    return predicted(kernel(), COSTS)
 
 
 def test_a_product_takes_what_was_measured(found: Prediction) -> None:
@@ -66,13 +69,13 @@ def test_boxes_of_rows_are_swizzled_and_those_of_one_dimension_whole() -> None:
 def test_a_loop_of_as_many_rounds_whatever_is_given_is_refused() -> None:
     fixed = replace(kernel(), source=kernel().source.replace("iterations * 64}", "512}"))
     with pytest.raises(InputError, match="more rounds for more iterations"):
-        predicted(fixed)
+        predicted(fixed, COSTS)
 
 
 def test_an_unknown_instruction_is_named() -> None:
     text = kernel().listing.replace(" LOP3.LUT", " FROB.LUT", 1)
     with pytest.raises(InputError, match=r"unknown instruction FROB\.LUT"):
-        tuple(Step(one) for one in read_listing(text))
+        tuple(Step(one, COSTS) for one in read_listing(text))
 
 
 def test_a_listing_without_words_is_refused() -> None:
@@ -107,7 +110,7 @@ def test_integers(operation: str, operands: str, expected: int) -> None:
     warp = Warp({}, {}, {})
     warp.vector[1], warp.vector[2] = 7, 2
     warp.predicates[1] = warp.uniform_predicates[0] = 1
-    step = Step(Instruction(0, "", operation, tuple(operands.split(", ")), PLAIN))
+    step = Step(Instruction(0, "", operation, tuple(operands.split(", ")), PLAIN), COSTS)
     assert step.effect is not None
     step.effect(warp)
     assert warp.vector[0] == expected
@@ -122,10 +125,10 @@ def test_wavefronts(stride: int, width: int, expected: int) -> None:
 
 
 def test_mechanisms_are_switched_off_one_at_a_time() -> None:
-    found = predicted(kernel(), mechanisms=True).mechanisms
-    assert set(found) == set(MECHANISMS)
+    found = predicted(kernel(), COSTS, mechanisms=True).mechanisms
+    assert set(found) == set(MECHANISMS) - {"tensor memory"}, "Hopper has none"
     assert all(abs(saved) < 1 for saved in found.values()), "products are never idle here"
-    slow = replace(Costs(), product_start=500.0)
+    slow = replace(COSTS, product_start=500.0)
     saved = predicted(kernel(), slow, mechanisms=True).mechanisms
     most = max(saved, key=lambda name: saved[name])
     assert most == "start and tail of products"
@@ -133,7 +136,7 @@ def test_mechanisms_are_switched_off_one_at_a_time() -> None:
 
 
 def test_a_trace_shows_products_and_waits_of_the_last_iterations() -> None:
-    events = json.loads(traced(kernel()))["traceEvents"]
+    events = json.loads(traced(kernel(), COSTS))["traceEvents"]
     names = {e["args"]["name"] for e in events if e["ph"] == "M"}
     assert {"tensor core", "compute0 (warp 0): waits", "load (warp 6): instructions"} <= names
     products = [e for e in events if e["name"] == "product"]

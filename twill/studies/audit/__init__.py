@@ -40,6 +40,7 @@ CHECKS: tuple[Check, ...] = (
     capacities.group_counts,
     capacities.repeated_groups,
     capacities.hop_covers_its_parts,
+    capacities.machine_code,
 )
 
 

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable, Iterator
 
 from twill.artifacts.hardware import Registers
+from twill.base.errors import InputError
 from twill.studies.audit.rules import Check, Finding, Subject
+from twill.studies.judged import instruction_costs
 
 MEMORY_UNITS = {"smem": "bytes", "tmem": "columns"}
 
@@ -227,3 +229,13 @@ def memories_hold_their_loops(subject: Subject) -> Iterator[Finding]:
                     f"{memory.available}",
                     "correct its capacity",
                 )
+
+
+def machine_code(subject: Subject) -> Iterator[Finding]:
+    """Pipes of machine code, if there are any, have every cost that is asked for, and no other."""
+    if subject.machine.instructions is not None:
+        try:
+            instruction_costs(subject.machine)
+        except InputError as error:
+            mend = "compare with the packaged files"
+            yield Finding("instructions", error.message, mend)
