@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
     from twill.base.errors import InputError, RefusedError, TwillError
+    from twill.decorated import jit
     from twill.frontends import load_loop
     from twill.frontends.builder import LoopBuilder
     from twill.frontends.schedules import load_schedule
@@ -53,6 +54,7 @@ _HOMES = {
     "Verdict": "twill.verification",
     "annotate": "twill.interface",
     "compare": "twill.interface",
+    "jit": "twill.decorated",
     "load_loop": "twill.frontends",
     "load_schedule": "twill.frontends.schedules",
     "schedule": "twill.interface",
@@ -75,6 +77,7 @@ __all__ = [
     "compare",
     "emit",
     "explain",
+    "jit",
     "load_loop",
     "load_schedule",
     "polish",

@@ -98,6 +98,7 @@ LEFT: dict[tuple[str, str], Callable[[Path], None]] = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A reader's folder, seen in a terminal of 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TWILL_EMULATE", "1")  # as the pages export it
     return tmp_path
 
 
@@ -238,12 +239,9 @@ def test_every_parameter_of_a_sweep_is_in_the_table() -> None:
     assert {known.name for known in PARAMETERS} <= named
 
 
-def test_the_table_of_bounds() -> None:
-    """Columns: tensor core, exponentials of tiles, SMEM port; published ones beside ours."""
-    page = (ROOT / "docs" / "kernels.md").read_text()
-    rows = re.findall(r"^\| `(\w+)`, [^|]*\| (\d+) \| (\d*) ?\| (\d+) \|$", page, re.MULTILINE)
-    assert len(rows) == len(PUBLISHED)
-    for name, *shown in rows:
+def test_the_work_of_packaged_loops_is_that_of_published_kernels() -> None:
+    """Cycles of the tensor core, of exponentials of tiles, and of the SMEM port."""
+    for name, (tensor_core, exponentials, port) in PUBLISHED.items():
         loop = twill.load_loop(name)
         machine = twill.Machine.named(packaged_loops()[name].machine)
         problem = build_problem(loop, machine)
@@ -254,8 +252,6 @@ def test_the_table_of_bounds() -> None:
             sum(work(problem, "mufu", name) for name in tiles),
             work(problem, "smem"),
         ]
-        assert [int(text or 0) for text in shown] == found, name
-        tensor_core, exponentials, port = PUBLISHED[name]
         assert found[:2] == [tensor_core, exponentials], name
         assert abs(found[2] - port) <= 0.1 * port, name
 

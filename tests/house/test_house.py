@@ -32,6 +32,7 @@ SOLVERS = {
         for file in (ROOT / "traces" / folder).glob("*.py")
     }
     | {f"twill/frontends/triton_dump/{name}.py" for name in ("call", "kernel", "lower")}
+    | {f"twill/decorated/{name}.py" for name in ("calls", "devices")}
     | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 LINKED = ("docs", "machines", "traces")
 # What a fresh clone is for: `make demo` runs before a release, `make test` is this.
-ELSEWHERE = ("make", "pip")
+ELSEWHERE = ("make", "pip", "export")
 COMMANDS = ("twill", "python", *ELSEWHERE, "git", "pytest", "cat", "cp")
 OPTIONS = {"slow", "triton", "status", "file", "head"}
 ARTIFACTS: dict[str, Callable[[bytes], object]] = {

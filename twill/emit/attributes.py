@@ -30,7 +30,7 @@ HINTS = (
     *("tt.disallow_acc_multi_buffer", "tt.disable_licm", "tt.divisibility", "tt.contiguity"),
     *("tt.constancy", "tt.latency", "tt.self_latency", "loop.stage", "loop.cluster"),
 )
-OTHERS = ("op_name__", "operandSegmentSizes", "resultSegmentSizes")
+OTHERS = ("op_name__", "operandSegmentSizes", "resultSegmentSizes", "op_bundle_sizes")
 
 POLICY = dict.fromkeys(("cache", "evict", "cachePolicy"), WRITTEN)
 ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {

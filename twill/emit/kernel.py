@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
@@ -14,7 +15,7 @@ from twill.emit.expressions.gluon import Gluon
 from twill.emit.host.choice import Choice
 from twill.emit.layouts import Layouts
 from twill.emit.memory.memories import Memories
-from twill.emit.names import DONE, FIRST, LINE, TRIPS
+from twill.emit.names import DONE, FIRST, LINE, RESERVED, TRIPS
 from twill.emit.outside import Outside, fixed_buffers
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
@@ -128,6 +129,7 @@ class _Kernel:
         bodies = {name: self._body(name, partition) for name, partition in partitions.items()}
         if EPILOGUE in self.epilogue.plan.effects:
             bodies[EPILOGUE] = self._body(EPILOGUE, None)
+        self._refuse_names(bodies)
         reference = self.reference.nodes()
         found = self._partitions(groups, more=EPILOGUE in bodies)
         entry = self._entry(found)
@@ -146,6 +148,12 @@ class _Kernel:
             Section("Benchmark", (Verbatim(tuple(host.benchmark())),)),
         )
         return Module(self._docstring(), self.family, sections)
+
+    def _refuse_names(self, functions: Iterable[str]) -> None:
+        """Refuse arguments that hide a name of the emitted code."""
+        for name in self._kernel_arguments:
+            if name in (*RESERVED, *functions, self.kernel_name, "tl"):
+                raise RefusedError(f"{name}: an argument of this name has no template; rename it")
 
     @property
     def kernel_name(self) -> str:

@@ -116,6 +116,7 @@ class Reference:
         self._effects: dict[str, Callable[[Statement], list[Node]]] = {
             "tt.return": nothing,
             "scf.yield": nothing,
+            "llvm.intr.assume": nothing,
             "scf.for": self._loop,
             "tt.descriptor_store": self._stored,
             "tt.descriptor_reduce": self._stored,

@@ -199,12 +199,30 @@ def dump_kernel(
         call = Configured(given, {} if num_warps is None else {"num_warps": num_warps})
         call.decorate(decorated, name, file)
         check_complete(kernel, call.arguments, settings, example=shown, file=where)
-        options = {"num_warps": DEFAULT_WARPS, **call.options}
-        try:
-            return dump(kernel, call.arguments, architecture, options)
-        except Exception as error:
-            line, reason = _refusal(error, kernel)
-            raise InputError(f"Triton refuses it: {reason}", file=f"{file}:{line}") from None
+        return dump_call(kernel, call.arguments, architecture, call.options, file)
+
+
+def dump_call(
+    kernel: Any,
+    arguments: Mapping[str, Any],
+    architecture: int,
+    options: Mapping[str, Any],
+    file: str,
+) -> str:
+    """Compile a call of a kernel of a `file` to TTGIR and return it in generic form.
+
+    `arguments` and `options`: as `twill.frontends.triton_dump.lower.dump` takes them.
+
+    Raises
+    ------
+    InputError
+        If Triton refuses it.
+    """
+    try:
+        return dump(kernel, arguments, architecture, {"num_warps": DEFAULT_WARPS, **options})
+    except Exception as error:
+        line, reason = _refusal(error, kernel)
+        raise InputError(f"Triton refuses it: {reason}", file=f"{file}:{line}") from None
 
 
 def unset_constants(where: str, settings: Mapping[str, str], architecture: int) -> list[str]:

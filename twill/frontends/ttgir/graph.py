@@ -41,7 +41,9 @@ def choose_loop(dump: Dump, wanted: str | None) -> Operation:
     products = [loop for loop in inner if any(kind_of(o).startswith("mma") for o in loop.walk())]
     candidates = products or inner
     if len(candidates) > 1:
-        several = f"there are {len(candidates)} loops to choose from; name one with --loop"
+        several = (
+            f"there are {len(candidates)} loops to choose from, of which one is scheduled (--loop)"
+        )
         raise refused(dump.file, f"{several}: {_listed(dump, loops)}")
     return candidates[0]
 

@@ -1,0 +1,67 @@
+"""Kernels that tests call through `twill.jit`."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(
+    a_ptr, b_ptr, c_ptr, depth, a_stride, b_stride, c_stride,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    steps = tl.arange(0, K)
+    a_tile = a_ptr + rows[:, None] * a_stride + steps[None, :]
+    b_tile = b_ptr + steps[:, None] * b_stride + columns[None, :]
+    c = tl.zeros([M, N], tl.float32)
+    for k in range(0, depth, K):
+        c = tl.dot(tl.load(a_tile), tl.load(b_tile), c)
+        a_tile += K
+        b_tile += K * b_stride
+    tl.store(c_ptr + rows[:, None] * c_stride + columns[None, :], c.to(tl.float16))
+
+
+def bound(arguments):
+    return arguments["M"] * 2
+
+
+@triton.autotune(
+    configs=[
+        triton.Config({"M": 128, "N": 256}, num_warps=8),
+        triton.Config({"M": 64, "N": 64}, num_stages=2),
+    ],
+    key=["depth"],
+)
+@triton.heuristics({"BOUND": bound})
+@triton.jit
+def tuned(
+    a_ptr, b_ptr, c_ptr, depth, a_stride, b_stride, c_stride,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, BOUND: tl.constexpr,
+):
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    steps = tl.arange(0, K)
+    a_tile = a_ptr + rows[:, None] * a_stride + steps[None, :]
+    b_tile = b_ptr + steps[:, None] * b_stride + columns[None, :]
+    c = tl.zeros([M, N], tl.float32)
+    for k in range(0, depth, K):
+        c = tl.dot(tl.load(a_tile), tl.load(b_tile), c)
+        a_tile += K
+        b_tile += K * b_stride
+    tl.store(c_ptr + rows[:, None] * c_stride + columns[None, :], (c + BOUND).to(tl.float16))
+
+
+@triton.jit
+def halved(x_ptr, n):
+    while n > 1:
+        tl.store(x_ptr + n, tl.load(x_ptr + n) / 2)
+        n = n // 2
+
+
+@triton.jit
+def hiding(x_ptr, i, N: tl.constexpr):
+    total = tl.zeros([N], tl.float32)
+    for start in range(0, i, N):
+        total += tl.load(x_ptr + start + tl.arange(0, N))
+    tl.store(x_ptr + tl.arange(0, N), total)

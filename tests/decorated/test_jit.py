@@ -1,0 +1,309 @@
+"""Triton kernels that are called through `twill.jit`, emulated, against NumPy."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import twill
+from tests.support.solved import HOPPER
+from twill.base.files import FOLDER_VARIABLE
+from twill.decorated import Kernel, answers, launching
+from twill.decorated import kernel as room
+from twill.decorated.devices import VARIABLE, Device
+from twill.decorated.tensors import HostArray
+
+triton = pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")
+pytestmark = pytest.mark.triton
+ROOT = Path(__file__).parents[2]
+TILE = {"M": 64, "N": 64, "K": 64}
+Numbers = np.ndarray[Any, Any]
+
+
+def _module(file: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(Path(file).stem, ROOT / file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CALLED = _module("tests/data/kernels/called.py")
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Emulate; note which loops are scheduled, of which a static schedule will do."""
+    monkeypatch.setenv(VARIABLE, "1")
+    found: list[str] = []
+
+    def static(loop: twill.Loop, machine: twill.Machine, **_: Any) -> twill.Schedule:
+        found.append(loop.name)
+        return twill.schedule(loop, machine, model="paper", timeout=10.0)
+
+    monkeypatch.setattr(answers, "schedule", static)
+    return found
+
+
+def _jit(kernel: Any, **how: Any) -> Kernel:
+    made: Kernel = twill.jit(kernel, machine=HOPPER, **how)
+    return made
+
+
+def _factors(rows: int = 64, columns: int = 64, depth: int = 256) -> tuple[Numbers, ...]:
+    draw = np.random.default_rng(0).standard_normal
+    a, b = draw((rows, depth)).astype(np.float16), draw((depth, columns)).astype(np.float16)
+    return a, b, np.full((rows, columns), np.nan, np.float16)
+
+
+def _multiply(kernel: Kernel, *tensors: Numbers) -> Numbers:
+    a, b, c = tensors
+    kernel[len(a) // 64, c.shape[1] // 64](a, b, c, len(b), len(b), c.shape[1], c.shape[1], **TILE)
+    return c
+
+
+def _check(found: Numbers, wanted: Numbers) -> None:
+    error = np.abs(found.astype(np.float32) - wanted).max() / np.abs(wanted).max()
+    assert error < 2e-3
+
+
+def _exact(a: Numbers, b: Numbers) -> Numbers:
+    product: Numbers = a.astype(np.float32) @ b.astype(np.float32)
+    return product
+
+
+def test_a_product_is_what_numpy_says_for_other_shapes_too(searches: list[str]) -> None:
+    kernel = _jit(CALLED.product)
+    for rows, columns, depth in ((64, 64, 256), (128, 192, 320), (192, 64, 128)):
+        a, b, c = _factors(rows, columns, depth)
+        _check(_multiply(kernel, a, b, c), _exact(a, b))
+    assert searches == ["product"]
+    assert len(kernel.files) == 1
+
+
+def test_other_alignment_is_another_kernel(searches: list[str]) -> None:
+    kernel = _jit(CALLED.product)
+    a, b, c = _factors()
+    _multiply(kernel, a, b, c)
+    wide = np.zeros((64, 257), np.float16)
+    wide[:, :256] = a
+    kernel[1, 1](wide[:, :256], b, c, 256, 257, 64, 64, **TILE)
+    _check(c, _exact(a, b))
+    assert searches == ["product", "product"]
+
+
+@pytest.mark.slow
+def test_attention_by_descriptors_of_another_shape_than_their_tensors(searches: list[str]) -> None:
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    kernel = _jit(_module("traces/kernels/attention_forward.py").attention_forward)
+    draw = np.random.default_rng(0).standard_normal
+    for heads, length in ((2, 320), (1, 384), (3, 448)):
+        tensors = [draw((heads, length, 64)).astype(np.float16) for _ in range(4)]
+        described = [
+            TensorDescriptor(HostArray(one), [heads * length, 64], [64, 1], [64, 64])
+            for one in tensors
+        ]
+        kernel[length // 64, heads](*described, 0.125, length, M=64, N=64, D=64)
+        q, k, v, o = (one.astype(np.float32) for one in tensors)
+        scores = np.exp(0.125 * q @ k.transpose(0, 2, 1))
+        _check(o, scores / scores.sum(-1, keepdims=True) @ v)
+    assert searches == ["attention_forward"]
+
+
+def test_the_configuration_that_has_a_kernel_is_used_and_heuristics_run(
+    searches: list[str],
+) -> None:
+    kernel = _jit(CALLED.tuned)
+    a, b, c = _factors(128, 128, 256)
+    seen = []
+
+    def grid(constants: dict[str, Any]) -> tuple[int, int]:
+        seen.append((constants["M"], constants["N"], constants["BOUND"]))
+        return 128 // constants["M"], 128 // constants["N"]
+
+    for _ in range(2):
+        kernel[grid](a, b, c, 256, 256, 128, 128, K=64)
+        _check(c, _exact(a, b) + 128)
+    assert seen == [(64, 64, 128)] * 2
+    assert set(searches) == {"tuned"}
+
+
+# -- kept answers ------------------------------------------------------------------------------
+
+
+def test_an_answer_is_kept_for_the_next_process(searches: list[str]) -> None:
+    a, b, c = _factors()
+    for _ in range(2):  # nothing but files is shared by two kernels
+        _multiply(_jit(CALLED.product), a, b, c)
+    assert searches == ["product"]
+    _multiply(_jit(CALLED.product, effort="normal"), a, b, c)
+    assert searches == ["product"] * 2
+
+
+def test_a_refusal_is_kept_too(searches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):
+        with pytest.raises(twill.RefusedError, match="while"):
+            _jit(CALLED.halved)[1,](np.zeros(64, np.float32), 63)
+        monkeypatch.setattr(answers, "dump_call", None)
+    assert not searches
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, 0.9])
+def test_half_a_file_is_no_answer(part: float, searches: list[str], no_users_cache: Path) -> None:
+    a, b, c = _factors()
+    _multiply(_jit(CALLED.product), a, b, c)
+    (file,) = no_users_cache.glob("kernel_*.py")
+    text = file.read_text()
+    file.write_text(text[: int(part * len(text))])
+    c[:] = 0
+    _check(_multiply(_jit(CALLED.product), a, b, c), _exact(a, b))
+    assert searches == ["product"] * 2
+    assert file.read_text() == text
+
+
+def test_a_cache_that_cannot_be_written_stops_nothing(
+    searches: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(nowhere))
+    a, b, c = _factors()
+    _check(_multiply(_jit(CALLED.product), a, b, c), _exact(a, b))
+    answers.own_folder().cleanup()
+    answers.own_folder.cache_clear()
+    assert searches
+
+
+def test_two_threads_look_once(searches: list[str]) -> None:
+    kernel = _jit(CALLED.product)
+    calls = [_factors(64 * (n + 1)) for n in range(2)]
+    threads = [threading.Thread(target=_multiply, args=(kernel, *call)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert searches == ["product"]
+    for a, b, c in calls:
+        _check(c, _exact(a, b))
+
+
+# -- refusals ----------------------------------------------------------------------------------
+
+Launched = list[tuple[Any, ...]]
+
+
+@pytest.fixture
+def gpu(searches: list[str], monkeypatch: pytest.MonkeyPatch) -> Launched:
+    """Let a GPU be at hand; note the launches of Triton's own kernels."""
+    assert not searches
+    launched: Launched = []
+    machine = twill.Machine.named(HOPPER)
+    monkeypatch.setattr(room, "current_gpu", lambda: 0)
+    monkeypatch.setattr(room, "gpu_at_hand", lambda _: Device(machine))
+
+    def run(_: Any, *args: Any, grid: Any, **named: Any) -> None:
+        launched.append((grid, *args, named))
+
+    monkeypatch.setattr(triton.runtime.JITFunction, "run", run)
+    return launched
+
+
+def test_tritons_own_kernel_runs_where_there_is_no_other(
+    gpu: Launched, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = np.zeros(64, np.float32)
+    kernel = _jit(CALLED.halved)
+    for count in (63, 31):
+        kernel[1,](numbers, count)
+    assert [(grid, count) for grid, _, count, _ in gpu] == [((1,), 63), ((1,), 31)]
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "halved: there is no loop but a while loop" in said
+    assert "Triton's own kernel runs" in said
+    with pytest.raises(twill.RefusedError, match="while"):
+        _jit(CALLED.halved, on_refusal="error")[1,](numbers, 63)
+    assert len(gpu) == 2
+
+
+def test_a_defect_of_twill_stops_no_program(
+    gpu: Launched, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise KeyError("c")
+
+    monkeypatch.setattr(answers, "schedule", broken)
+    _multiply(_jit(CALLED.product), *_factors())
+    assert len(gpu) == 1
+    assert "unexpected KeyError: 'c'" in capsys.readouterr().err
+
+
+def test_a_gpu_gets_the_arguments_of_the_call(
+    gpu: Launched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: Launched = []
+    load: Callable[[Path], ModuleType] = launching.__dict__["_module"].__wrapped__
+
+    class Recorded:
+        def __getitem__(self, grid: Any) -> Callable[..., None]:
+            return lambda *given, num_warps: launched.append((grid, given, num_warps))
+
+    def loaded(file: Path) -> ModuleType:
+        module = load(file)
+        vars(module)[module.KERNEL] = Recorded()
+        return module
+
+    monkeypatch.setattr(launching, "_module", loaded)
+    a, b, c = _factors(128, 192, 256)
+    _multiply(_jit(CALLED.product), a, b, c)
+    ((grid, (one, other, out, *numbers), warps),) = launched
+    assert (grid, numbers, warps) == ((2, 3, 1), [256, 256, 192, 192], 4)
+    assert [tensor.array is host for tensor, host in ((one, a), (other, b), (out, c))] == [True] * 3
+    assert not gpu
+
+
+def test_arguments_of_which_a_kernel_assumes_otherwise_are_refused(searches: list[str]) -> None:
+    kernel = _jit(CALLED.product)
+    a, b, c = _factors(64, 64, 64)
+    with pytest.raises(twill.RefusedError, match="c_ptr and a_ptr are the same memory"):
+        _multiply(kernel, a, b, a)
+    with pytest.raises(twill.RefusedError, match="loop has at least"):
+        kernel[1, 1](a, b, c, 0, 64, 64, 64, **TILE)
+    with pytest.raises(twill.RefusedError, match="i: an argument of this name has no template"):
+        _jit(CALLED.hiding)[1,](np.zeros(256, np.float32), 256, N=128)
+    assert set(searches) == {"product", "hiding"}
+
+
+def test_without_a_gpu_it_says_how_to_emulate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(twill.InputError, match=f"no GPU; {VARIABLE}=1 emulates"):
+        _multiply(_jit(CALLED.product), *_factors())
+    monkeypatch.setenv(VARIABLE, "1")
+    with pytest.raises(twill.InputError, match="machine: without a GPU, name the one to emulate"):
+        _multiply(twill.jit(CALLED.product), *_factors())
+
+
+def test_wrong_uses_are_told() -> None:
+    with pytest.raises(twill.InputError, match=r"triton\.jit is needed"):
+        twill.jit(len)
+    with pytest.raises(twill.InputError, match="effort: one of quick, normal, thorough"):
+        twill.jit(CALLED.product, effort=cast("Any", "much"))
+    assert isinstance(twill.jit(effort="quick")(CALLED.product), Kernel)
+
+
+def test_machines_are_found_from_devices() -> None:
+    of = room.__dict__["gpu_at_hand"].__globals__["_machine_of"]
+    assert [
+        of(*told).name
+        for told in (("90", "NVIDIA H200"), ("90", "NVIDIA H100 80GB HBM3"), ("100", "NVIDIA B200"))
+    ] == ["hopper_h200", "hopper_h100", "blackwell_b200"]
+    with pytest.raises(twill.InputError, match="no packaged machine is sm_80"):
+        of("80", "NVIDIA A100")

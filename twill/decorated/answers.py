@@ -1,0 +1,125 @@
+"""Answers to calls: emitted kernels, or why there is none, found once and kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from twill.base.errors import InputError, RefusedError, TwillError
+from twill.base.files import cache_folder, inside, write_whole
+from twill.decorated.calls import Call
+from twill.decorated.devices import Device
+from twill.emit import attributes
+from twill.emit.source import Source
+from twill.frontends.triton_dump.kernel import dump_call, gpu_of
+from twill.frontends.triton_dump.lower import DEFAULT_WARPS, check_target
+from twill.frontends.ttgir.extraction import extract
+from twill.interface import emit, schedule
+from twill.search.cache import code_hash
+from twill.search.request import versions
+
+MARK = "# twill-kernel-1"
+REFUSED = "# refused: "
+JUDGE_VARIABLE = "TWILL_JUDGE"
+
+
+@dataclass(frozen=True)
+class How:
+    """How kernels are looked for: as `twill.schedule` takes it."""
+
+    effort: Any = "quick"
+    judge: Any = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The file of an emitted kernel, or why there is none."""
+
+    file: Path | None
+    refused: str = ""
+
+
+def answer(kernel: Any, call: Call, device: Device, how: How) -> Answer:
+    """Return the kept answer to a call, or look for one and keep it.
+
+    A refusal by Triton, the scheduler or the emitter is an answer, too. Other failures are not
+    kept.
+    """
+    key = _key(kernel, call, device, how)
+    name = f"kernel_{key[:32]}.py"
+    with contextlib.suppress(OSError, TwillError):
+        return _read(key, inside(cache_folder(), name))
+    try:
+        text = _emitted(kernel, call, device, how)
+    except (RefusedError, InputError) as error:
+        text = f"{REFUSED}{error}\n"
+    except TwillError as error:
+        return Answer(None, str(error))
+    except Exception as error:  # a defect with one kernel does not stop the caller's program
+        return Answer(None, f"unexpected {type(error).__name__}: {error}")
+    return _kept(key, name, text)
+
+
+def _emitted(kernel: Any, call: Call, device: Device, how: How) -> str:
+    """Return the kernel of a call."""
+    if call.options.get("num_ctas", 1) != 1:
+        raise RefusedError("clusters of several blocks have no template")
+    if any(isinstance(value, tuple) for value in call.arguments.values()):
+        raise RefusedError("tuples as arguments have no template")
+    warps = call.options.get("num_warps", DEFAULT_WARPS)
+    check_target(device.architecture, warps)
+    file = kernel.fn.__code__.co_filename
+    with gpu_of(device.architecture, "") if device.emulated else contextlib.nullcontext():
+        text = dump_call(kernel, call.arguments, device.architecture, call.options, file)
+    fuses = bool(call.options.get("enable_fp_fusion", True))
+    loop = extract(text, file=kernel.__name__, name=kernel.__name__, fp_fusion=fuses)
+    attributes.check(Source(loop))
+    try:
+        return emit(schedule(loop, device.machine, effort=how.effort, judge=how.judge))
+    except RefusedError:  # of the program that is fastest where nobody compiles it
+        return emit(schedule(loop, device.machine, model="paper"))
+
+
+def _key(kernel: Any, call: Call, device: Device, how: How) -> str:
+    """Return the hash of all that an answer follows from."""
+    code = code_hash(), code_hash("sim"), versions(), version("triton")
+    asked = how.effort, how.judge, os.environ.get(JUDGE_VARIABLE)
+    text = json.dumps([kernel.cache_key, call.key, device.machine.to_json(), asked, code])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _kept(key: str, name: str, text: str) -> Answer:
+    """Write an answer where the next process finds it, or else where this one does."""
+    whole = f"{MARK} {key} {hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        file = inside(cache_folder(), name)
+        write_whole(file, whole)
+    except (OSError, TwillError):
+        file = Path(own_folder().name) / name
+        write_whole(file, whole)
+    return _read(key, file)
+
+
+def _read(key: str, file: Path) -> Answer:
+    """Return the answer that a file has; refuse one that is not whole, or was changed."""
+    head, _, text = file.read_text().partition("\n")
+    if head != f"{MARK} {key} {hashlib.sha256(text.encode()).hexdigest()}":
+        raise InputError("it was changed", file=str(file))
+    if text.startswith(REFUSED):
+        return Answer(None, text.removeprefix(REFUSED).rstrip("\n"))
+    return Answer(file)
+
+
+@functools.cache
+def own_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that ends with the process, for where the cache cannot be written."""
+    return tempfile.TemporaryDirectory(prefix="twill-")

@@ -1,0 +1,77 @@
+"""Launches of emitted kernels with a caller's arguments, on a GPU or in the emulator."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from twill.base.errors import RefusedError, TwillError
+from twill.decorated.calls import Call
+from twill.decorated.devices import Device
+from twill.decorated.tensors import HostArray, check_memory, memory_of, on_gpu, on_host
+from twill.sim.emulator import failure, load, stand_ins
+
+HOST = ("pytest", "torch")  # what an emitted file imports and its launch needs not
+
+
+def launch(file: Path, call: Call, grid: Any, device: Device) -> None:
+    """Run an emitted kernel with the arguments of a call of the original.
+
+    Its arguments are those of the original that are no constants, by the same names, as its
+    ``SIGNATURE`` lists them.
+
+    Raises
+    ------
+    RefusedError
+        If these arguments need another kernel.
+    """
+    sizes = grid(call.arguments) if callable(grid) else grid
+    programs = (*(int(n) for n in sizes), 1, 1)[:3]
+    if not device.emulated:
+        _run(_module(file), call, programs, on_gpu)
+        return
+    real = any(
+        tensor is not None and not isinstance(tensor, HostArray)
+        for tensor in map(memory_of, call.arguments.values())
+    )
+    capability = divmod(device.architecture, 10)
+    with stand_ins(capability=capability, real=real), np.errstate(all="ignore"):
+        try:
+            _run(load(file), call, programs, functools.partial(on_host, real=real))
+        except TwillError:
+            raise
+        except Exception as error:
+            raise failure(error, file) from error
+
+
+def _run(
+    module: ModuleType, call: Call, programs: tuple[int, ...], taken: Callable[[Any], Any]
+) -> None:
+    given = {name: call.arguments[name] for name in module.SIGNATURE}
+    check_memory(given, module.OUTPUTS)
+    arguments = {name: taken(value) for name, value in given.items()}
+    least = module.CONFIG.least_iterations
+    if hasattr(module, "trips") and module.trips(arguments) < least:
+        raise RefusedError(f"the emitted kernel's loop has at least {least} iterations")
+    module.launch(arguments, programs)
+
+
+@functools.cache
+def _module(file: Path) -> ModuleType:
+    """Return an emitted file as a module."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    missing = {name for name in HOST if importlib.util.find_spec(name) is None}
+    with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in missing}):
+        spec.loader.exec_module(module)
+    return module
