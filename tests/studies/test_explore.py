@@ -265,7 +265,7 @@ def test_schedules_are_beside_each_other_on_one_scale() -> None:
     assert re.match(
         rf"{BOTH[0]} takes [\d.]+ cycles an iteration, [\d.]+ TFLOP/s at \d+ MHz", takes
     )
-    assert least.startswith("No program takes fewer than 2048 (work: tc); ")
+    assert least.startswith("No program takes fewer than 2272 (register slots: tc); ")
     names = [panel.title for panel in section.panels]
     assert names[0::2] == names[1::2]
     assert [panel.of for panel in section.panels] == list(BOTH) * (len(names) // 2)
