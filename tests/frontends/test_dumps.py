@@ -71,7 +71,7 @@ def test_there_are_dumps_of_every_kind() -> None:
     assert len(names) == len(DUMPS) == 34
     both = {name.removesuffix(".sm90") for name in names if name.endswith(".sm90")}
     assert {name.removesuffix(".sm100") for name in names if name.endswith(".sm100")} == {
-        *both,
+        *(both - {"attention_backward_halves"}),
         "attention_backward_m64",
         "attention_backward_m64_d64",
         "block_scaled_gemm",
