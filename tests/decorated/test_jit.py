@@ -37,6 +37,7 @@ def _module(file: str) -> ModuleType:
 
 
 CALLED = _module("tests/data/kernels/called.py")
+PRODUCT = _module("traces/kernels/gemm.py").gemm_pointers
 
 
 @pytest.fixture
@@ -81,23 +82,23 @@ def _exact(a: Numbers, b: Numbers) -> Numbers:
 
 
 def test_a_product_is_what_numpy_says_for_other_shapes_too(searches: list[str]) -> None:
-    kernel = _jit(CALLED.product)
+    kernel = _jit(PRODUCT)
     for rows, columns, depth in ((64, 64, 256), (128, 192, 320), (192, 64, 128)):
         a, b, c = _factors(rows, columns, depth)
         _check(_multiply(kernel, a, b, c), _exact(a, b))
-    assert searches == ["product"]
+    assert searches == ["gemm_pointers"]
     assert len(kernel.files) == 1
 
 
 def test_other_alignment_is_another_kernel(searches: list[str]) -> None:
-    kernel = _jit(CALLED.product)
+    kernel = _jit(PRODUCT)
     a, b, c = _factors()
     _multiply(kernel, a, b, c)
     wide = np.zeros((64, 257), np.float16)
     wide[:, :256] = a
     kernel[1, 1](wide[:, :256], b, c, 256, 257, 64, 64, **TILE)
     _check(c, _exact(a, b))
-    assert searches == ["product", "product"]
+    assert searches == ["gemm_pointers", "gemm_pointers"]
 
 
 @pytest.mark.slow
@@ -143,10 +144,10 @@ def test_the_configuration_that_has_a_kernel_is_used_and_heuristics_run(
 def test_an_answer_is_kept_for_the_next_process(searches: list[str]) -> None:
     a, b, c = _factors()
     for _ in range(2):  # nothing but files is shared by two kernels
-        _multiply(_jit(CALLED.product), a, b, c)
-    assert searches == ["product"]
-    _multiply(_jit(CALLED.product, effort="normal"), a, b, c)
-    assert searches == ["product"] * 2
+        _multiply(_jit(PRODUCT), a, b, c)
+    assert searches == ["gemm_pointers"]
+    _multiply(_jit(PRODUCT, effort="normal"), a, b, c)
+    assert searches == ["gemm_pointers"] * 2
 
 
 def test_a_refusal_is_kept_too(searches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,13 +161,13 @@ def test_a_refusal_is_kept_too(searches: list[str], monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.9])
 def test_half_a_file_is_no_answer(part: float, searches: list[str], no_users_cache: Path) -> None:
     a, b, c = _factors()
-    _multiply(_jit(CALLED.product), a, b, c)
+    _multiply(_jit(PRODUCT), a, b, c)
     (file,) = no_users_cache.glob("kernel_*.py")
     text = file.read_text()
     file.write_text(text[: int(part * len(text))])
     c[:] = 0
-    _check(_multiply(_jit(CALLED.product), a, b, c), _exact(a, b))
-    assert searches == ["product"] * 2
+    _check(_multiply(_jit(PRODUCT), a, b, c), _exact(a, b))
+    assert searches == ["gemm_pointers"] * 2
     assert file.read_text() == text
 
 
@@ -177,21 +178,21 @@ def test_a_cache_that_cannot_be_written_stops_nothing(
     nowhere.write_text("")
     monkeypatch.setenv(FOLDER_VARIABLE, str(nowhere))
     a, b, c = _factors()
-    _check(_multiply(_jit(CALLED.product), a, b, c), _exact(a, b))
+    _check(_multiply(_jit(PRODUCT), a, b, c), _exact(a, b))
     answers.own_folder().cleanup()
     answers.own_folder.cache_clear()
     assert searches
 
 
 def test_two_threads_look_once(searches: list[str]) -> None:
-    kernel = _jit(CALLED.product)
+    kernel = _jit(PRODUCT)
     calls = [_factors(64 * (n + 1)) for n in range(2)]
     threads = [threading.Thread(target=_multiply, args=(kernel, *call)) for call in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert searches == ["product"]
+    assert searches == ["gemm_pointers"]
     for a, b, c in calls:
         _check(c, _exact(a, b))
 
@@ -241,7 +242,7 @@ def test_a_defect_of_twill_stops_no_program(
         raise KeyError("c")
 
     monkeypatch.setattr(answers, "schedule", broken)
-    _multiply(_jit(CALLED.product), *_factors())
+    _multiply(_jit(PRODUCT), *_factors())
     assert len(gpu) == 1
     assert "unexpected KeyError: 'c'" in capsys.readouterr().err
 
@@ -263,7 +264,7 @@ def test_a_gpu_gets_the_arguments_of_the_call(
 
     monkeypatch.setattr(launching, "_module", loaded)
     a, b, c = _factors(128, 192, 256)
-    _multiply(_jit(CALLED.product), a, b, c)
+    _multiply(_jit(PRODUCT), a, b, c)
     ((grid, (one, other, out, *numbers), warps),) = launched
     assert (grid, numbers, warps) == ((2, 3, 1), [256, 256, 192, 192], 4)
     assert [tensor.array is host for tensor, host in ((one, a), (other, b), (out, c))] == [True] * 3
@@ -271,7 +272,7 @@ def test_a_gpu_gets_the_arguments_of_the_call(
 
 
 def test_arguments_of_which_a_kernel_assumes_otherwise_are_refused(searches: list[str]) -> None:
-    kernel = _jit(CALLED.product)
+    kernel = _jit(PRODUCT)
     a, b, c = _factors(64, 64, 64)
     with pytest.raises(twill.RefusedError, match="c_ptr and a_ptr are the same memory"):
         _multiply(kernel, a, b, a)
@@ -279,24 +280,24 @@ def test_arguments_of_which_a_kernel_assumes_otherwise_are_refused(searches: lis
         kernel[1, 1](a, b, c, 0, 64, 64, 64, **TILE)
     with pytest.raises(twill.RefusedError, match="i: an argument of this name has no template"):
         _jit(CALLED.hiding)[1,](np.zeros(256, np.float32), 256, N=128)
-    assert set(searches) == {"product", "hiding"}
+    assert set(searches) == {"gemm_pointers", "hiding"}
 
 
 def test_without_a_gpu_it_says_how_to_emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(twill.InputError, match=f"no GPU; {VARIABLE}=1 emulates"):
-        _multiply(_jit(CALLED.product), *_factors())
+        _multiply(_jit(PRODUCT), *_factors())
     monkeypatch.setenv(VARIABLE, "1")
     with pytest.raises(twill.InputError, match="machine: without a GPU, name the one to emulate"):
-        _multiply(twill.jit(CALLED.product), *_factors())
+        _multiply(twill.jit(PRODUCT), *_factors())
 
 
 def test_wrong_uses_are_told() -> None:
     with pytest.raises(twill.InputError, match=r"triton\.jit is needed"):
         twill.jit(len)
     with pytest.raises(twill.InputError, match="effort: one of quick, normal, thorough"):
-        twill.jit(CALLED.product, effort=cast("Any", "much"))
-    assert isinstance(twill.jit(effort="quick")(CALLED.product), Kernel)
+        twill.jit(PRODUCT, effort=cast("Any", "much"))
+    assert isinstance(twill.jit(effort="quick")(PRODUCT), Kernel)
 
 
 def test_machines_are_found_from_devices() -> None:

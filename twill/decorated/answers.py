@@ -25,10 +25,10 @@ from twill.frontends.ttgir.extraction import extract
 from twill.interface import emit, schedule
 from twill.search.cache import code_hash
 from twill.search.request import versions
+from twill.studies.choice import JUDGE_VARIABLE
 
 MARK = "# twill-kernel-1"
 REFUSED = "# refused: "
-JUDGE_VARIABLE = "TWILL_JUDGE"
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def launch(file: Path, call: Call, grid: Any, device: Device) -> None:
             _run(load(file), call, programs, functools.partial(on_host, real=real))
         except TwillError:
             raise
-        except Exception as error:
+        except Exception as error:  # of the emulated kernel, named with its line
             raise failure(error, file) from error
 
 

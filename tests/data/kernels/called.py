@@ -4,24 +4,6 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
-def product(
-    a_ptr, b_ptr, c_ptr, depth, a_stride, b_stride, c_stride,
-    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
-):
-    rows = tl.program_id(0) * M + tl.arange(0, M)
-    columns = tl.program_id(1) * N + tl.arange(0, N)
-    steps = tl.arange(0, K)
-    a_tile = a_ptr + rows[:, None] * a_stride + steps[None, :]
-    b_tile = b_ptr + steps[:, None] * b_stride + columns[None, :]
-    c = tl.zeros([M, N], tl.float32)
-    for k in range(0, depth, K):
-        c = tl.dot(tl.load(a_tile), tl.load(b_tile), c)
-        a_tile += K
-        b_tile += K * b_stride
-    tl.store(c_ptr + rows[:, None] * c_stride + columns[None, :], c.to(tl.float16))
-
-
 def bound(arguments):
     return arguments["M"] * 2
 
