@@ -110,7 +110,7 @@ def test_cycles_are_compared_and_not_times_where_the_clock_varies(
 
 
 FAILING = {
-    "hangs": ("import time; time.sleep(60)", "not measured within 2 s"),
+    "hangs": ("import time; time.sleep(10)", "not measured within 2 s"),
     "crashes": ("import os; os.kill(os.getpid(), 11)", "status -11"),
     "fails": (
         "import sys; print('noise\\ntwill: no such file', file=sys.stderr); sys.exit(2)",

@@ -158,9 +158,9 @@ def _summary(runs: Sequence[Measured]) -> OnGpu:
     taken = _cycles(runs)
     return OnGpu(
         device=runs[0].device,
-        interval_cycles=statistics.median(taken),
-        lowest_cycles=min(taken),
-        highest_cycles=max(taken),
+        interval_cycles=round(statistics.median(taken), 1),
+        lowest_cycles=round(min(taken), 1),
+        highest_cycles=round(max(taken), 1),
         clock_mhz=statistics.median(_clocks(runs)),
         rounds=len(runs),
         compiler=f"triton {runs[0].triton}",
