@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from twill.sim.machine_code.costs import Costs
@@ -25,20 +25,64 @@ _WARPS, _UNITS = 1, 2
 Event = dict[str, Any]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Recording:
-    """Instructions and waits of an execution.
+    """An execution, or a part of it.
 
     Attributes
     ----------
+    steps : tuple of Step
+        The instructions.
+    begin, end : float
+        The cycles that are recorded.
+    groups : dict
+        Names of the groups of warps, by their first warp.
     issued : list
         First warp, index of the instruction, cycle, and cycles until the next can follow.
     waited : list
-        First warp, index of the instruction, reason, index of the cause, cycle, and cycles.
+        First warp, index of the instruction, reason, index of the cause, cycle of the end, and
+        cycles.
+    products : list
+        First and last cycle of each product.
     """
 
-    issued: list[tuple[int, int, float, float]] = field(default_factory=list)
-    waited: list[tuple[int, int, str, int, float, float]] = field(default_factory=list)
+    steps: tuple[Step, ...]
+    begin: float
+    end: float
+    groups: dict[int, str]
+    issued: list[tuple[int, int, float, float]]
+    waited: list[tuple[int, int, str, int, float, float]]
+    products: list[tuple[float, float]]
+
+    def within(self, begin: float, end: float) -> Recording:
+        """Return the part within some cycles; waits and products are cut at its ends."""
+        issued = [one for one in self.issued if begin <= one[2] < end]
+        waited = [
+            (warp, index, why, cause, min(until, end), min(until, end) - max(until - cycles, begin))
+            for warp, index, why, cause, until, cycles in self.waited
+            if until > begin and until - cycles < end
+        ]
+        products = [(max(a, begin), min(b, end)) for a, b in self.products if b > begin and a < end]
+        active = {one[0] for one in (*issued, *waited)}
+        groups = {warp: name for warp, name in self.groups.items() if warp in active}
+        return Recording(self.steps, begin, end, groups, issued, waited, products)
+
+
+def recorded(kernel: Kernel, costs: Costs) -> Recording:
+    """Execute a compiled kernel and return what happened.
+
+    Raises
+    ------
+    InputError
+        If an instruction is unknown, or the kernel does not end.
+    """
+    steps = tuple(Step(one, costs) for one in read_listing(kernel.listing))
+    scheduler = Scheduler(steps, launched(kernel, ITERATIONS[1], last=True), costs)
+    issued, waited = list[tuple[int, int, float, float]](), list[Any]()
+    scheduler.issued, scheduler.waited = issued, waited
+    end = scheduler.run().cycles
+    groups = _groups(kernel.source, steps, issued)
+    return Recording(steps, 0.0, end, groups, issued, waited, scheduler.core.products)
 
 
 def traced(kernel: Kernel, costs: Costs) -> str:
@@ -49,45 +93,45 @@ def traced(kernel: Kernel, costs: Costs) -> str:
     InputError
         If an instruction is unknown, or the kernel does not end.
     """
-    steps = tuple(Step(one, costs) for one in read_listing(kernel.listing))
-    iterations, recording = ITERATIONS[1], Recording()
-    scheduler = Scheduler(steps, launched(kernel, iterations, last=True), costs)
-    scheduler.issued, scheduler.waited = recording.issued, recording.waited
-    ended = scheduler.run()
-    since = ended.cycles * (1 - SHOWN / iterations)
-    recording.issued = [one for one in recording.issued if one[2] >= since]
-    recording.waited = [one for one in recording.waited if one[4] - one[5] >= since]
-    events = [*_names(kernel.source, steps, recording), *_slices(steps, recording)]
-    events += [
-        _slice(_UNITS, 0, "product", begin, end - begin)
-        for begin, end in scheduler.core.products
-        if begin >= since
-    ]
+    every = recorded(kernel, costs)
+    found = every.within(every.end * (1 - SHOWN / ITERATIONS[1]), every.end)
+    events = [*_names(found), *_slices(found)]
+    events += [_slice(_UNITS, 0, "product", begin, end - begin) for begin, end in found.products]
     lines = ",\n".join(json.dumps(event, sort_keys=True) for event in events)
     return f'{{"displayTimeUnit": "ns",\n"traceEvents": [\n{lines}\n]}}\n'
 
 
-def _names(source: str, steps: tuple[Step, ...], recording: Recording) -> Iterator[Event]:
+def _groups(
+    source: str, steps: tuple[Step, ...], issued: list[tuple[int, int, float, float]]
+) -> dict[int, str]:
+    """Name groups of warps after the functions of the kernel file that they alone execute."""
+    functions: dict[int, Counter[str]] = defaultdict(Counter)
+    for warp, index, *_ in issued:
+        functions[warp][partition_of(source, steps[index].instruction.line[1])] += 1
+    shared = set.intersection(*map(set, functions.values()))  # the entry
+    found = {}
+    for warp, counts in sorted(functions.items()):
+        own = [name for name, _ in counts.most_common() if name not in shared]
+        found[warp] = f"{(own or [*counts])[0]} (warp {warp})"
+    return found
+
+
+def _names(found: Recording) -> Iterator[Event]:
     for process, name in ((_WARPS, "groups of warps"), (_UNITS, "units")):
         yield _name("process_name", process, 0, name)
     yield _name("thread_name", _UNITS, 0, "tensor core")
-    functions: dict[int, Counter[str]] = defaultdict(Counter)
-    for warp, index, *_ in recording.issued:
-        functions[warp][partition_of(source, steps[index].instruction.line[1])] += 1
-    shared = set.intersection(*map(set, functions.values()))  # the entry
-    for warp, counts in sorted(functions.items()):
-        own = [name for name, _ in counts.most_common() if name not in shared]
-        name = f"{(own or [*counts])[0]} (warp {warp})"
+    for warp, name in found.groups.items():
         yield _name("thread_name", _WARPS, 2 * warp, f"{name}: instructions")
         yield _name("thread_name", _WARPS, 2 * warp + 1, f"{name}: waits")
 
 
-def _slices(steps: tuple[Step, ...], recording: Recording) -> Iterator[Event]:
-    for warp, index, cycle, stall in recording.issued:
+def _slices(found: Recording) -> Iterator[Event]:
+    steps = found.steps
+    for warp, index, cycle, stall in found.issued:
         one = steps[index].instruction
         about: dict[str, object] = {"line": one.line[1], "instruction": str(one)}
         yield _slice(_WARPS, 2 * warp, one.operation, cycle, stall, **about)
-    for warp, index, reason, cause, cycle, cycles in recording.waited:
+    for warp, index, reason, cause, cycle, cycles in found.waited:
         about = {"line": steps[index].instruction.line[1]}
         name = reason or steps[cause].operation
         if cause >= 0:

@@ -75,9 +75,9 @@ def explore(
     results: Annotated[
         list[str],
         Argument(
-            metavar="SCHEDULE|RESULTS...",
-            help="Schedules, which are shown side by side, or folders that `sweep -o` or "
-            "`compare -o` wrote.",
+            metavar="SCHEDULE|KERNEL.py|RESULTS...",
+            help="Schedules, which are shown side by side, kernel files, whose machine code is "
+            "executed, or folders that `sweep -o` or `compare -o` wrote.",
         ),
     ],
     output: Annotated[

@@ -99,7 +99,8 @@ def look_of(looks: Looks, group: str) -> str:
     return f"g{COLOURS.index(looks[group].colour)}"
 
 
-def _lanes(names: Iterable[tuple[str, str]], height: float) -> Iterator[Lane]:
+def lanes_of(names: Iterable[tuple[str, str]], height: float) -> Iterator[Lane]:
+    """Yield lanes below each other, of names and notes."""
     for number, (name, note) in enumerate(names):
         yield Lane(name, note, GAP + number * (height + GAP), height)
 
@@ -111,7 +112,7 @@ def timeline(view: View) -> Picture:
     """Return what groups, units and pipes do."""
     tracks = tracks_within(view.schedule, view.found.recording, view.begin, view.end)
     names = [_of_group(view, t.name) if t.kind == "group" else t.name for t in tracks]
-    lanes = tuple(_lanes(((name, "") for name in names), LINE))
+    lanes = tuple(lanes_of(((name, "") for name in names), LINE))
     bars = tuple(
         _worked(view, piece, lane, of_group=track.kind == "group")
         for track, lane in zip(tracks, lanes, strict=True)
@@ -131,7 +132,7 @@ def one_interval(view: View) -> Picture:
     length = last.end - last.begin
     busy = (sum(p.end - p.begin for p in track.slices) / length for track in tracks)
     names = ((t.name, f"{percent(share)} busy") for t, share in zip(tracks, busy, strict=True))
-    lanes = tuple(_lanes(names, LINE))
+    lanes = tuple(lanes_of(names, LINE))
     bars = tuple(
         _worked(last, piece, lane, of_group=False)
         for track, lane in zip(tracks, lanes, strict=True)
@@ -236,7 +237,7 @@ def _registers(view: View, shares: dict[str, list[Share]], always: dict[str, int
         f"{g.registers} given" if g.registers else f"of {most}" if most else "" for g in groups
     )
     names = (_of_group(view, group.name) for group in groups)
-    lanes = tuple(_lanes(zip(names, notes, strict=True), STACK))
+    lanes = tuple(lanes_of(zip(names, notes, strict=True), STACK))
     bars: list[Bar] = []
     for lane, group in zip(lanes, groups, strict=True):
         place = f"registers of {group.name}"
@@ -280,7 +281,7 @@ def _memories(view: View, shares: dict[str, list[Share]]) -> Picture:
         or max((low + size for low, size in places[name].values()), default=1)
         for name in names
     }
-    lanes = tuple(_lanes(((name, f"{wholes[name]:g} {UNITS[name]}") for name in names), STACK))
+    lanes = tuple(lanes_of(((name, f"{wholes[name]:g} {UNITS[name]}") for name in names), STACK))
     bars: list[Bar] = []
     for lane, name in zip(lanes, names, strict=True):
         stack = _Stack(view, lane, wholes[name], UNITS[name])
@@ -333,7 +334,7 @@ def reservations(found: Placed, looks: Looks) -> Picture:
         taken = sum(c.count * (c.end - c.begin) for c in cells)
         busy = percent(taken / (track.capacity * found.interval))
         names.append((track.name, f"{busy} busy"))
-    lanes = tuple(_lanes(names, LINE))
+    lanes = tuple(lanes_of(names, LINE))
     for (track, cells), lane in zip(tables, lanes, strict=True):
         scale = lane.height / track.capacity
         for cell in cells:

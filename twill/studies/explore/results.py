@@ -28,6 +28,7 @@ from twill.sim.show import pace_table, stalls_table
 from twill.studies.annotated import annotate, source_table
 from twill.studies.compare import FILE, Comparison, Comparisons, plot_comparisons, table, title
 from twill.studies.explore.graph import graph
+from twill.studies.explore.machine_code import kernel_section
 from twill.studies.explore.page import Panel, Picture, Section
 from twill.studies.explore.pictures import (
     View,
@@ -52,7 +53,7 @@ MOST_STEADY = 24
 def sections(
     places: Sequence[Path], report: Report = silent, source: Path | None = None
 ) -> list[Section]:
-    """Read results: folders of sweeps and of comparisons, and schedules, which are one section.
+    """Read results: sweeps, comparisons, kernel files, and schedules, which are one section.
 
     `source`: of the schedules, as `annotate` takes it.
 
@@ -68,6 +69,8 @@ def sections(
             found.append(_of_sweep(place, report))
         elif (place / FILE).exists():
             found.append(_of_comparison(place, report))
+        elif place.suffix == ".py":
+            found.append(kernel_section(place, report))
         elif place.is_dir():
             raise InputError("neither sweep.json nor comparison.json is here", file=str(place))
         else:
