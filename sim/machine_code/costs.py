@@ -52,6 +52,7 @@ class Costs:
     shared_load_read: float = 0
     shared_load_beside_full: float = 0  # more, beside a product that needs the whole port
     shared_load_beside_part: float = 0  # more, beside one that needs three quarters of it
+    shared_load_beside_part_wavefront: float = 0  # each wavefront then; of matrices stored too
     shared_store_written: float = 0
     shared_store_read: float = 0
     shared_store_beside_full: float = 0  # an access of no wavefronts beside such products
@@ -72,7 +73,6 @@ class Costs:
     product_tail_rows: float = 0  # the same of 64 rows
     product_tail_inside: float = 0  # the same with the left factor in registers, tensor memory
     product_queue: float = 0  # products issued before the first is complete
-    product_registers_first: float = 0  # more, for the first with a factor in registers
     product_column: float = 0  # of the tensor core, a column of the result
     product_fetch: float = 0  # of the port, a row of the left factor or a column of the right one
     product_issue: float = 0  # between products of a warp, at least
@@ -153,7 +153,6 @@ MECHANISMS: dict[str, dict[str, float]] = {
         "product_tail": 0,
         "product_tail_rows": 0,
         "product_tail_inside": 0,
-        "product_registers_first": 0,
         "product_fence": 0,
     },
     "barriers of groups": {"barrier_latency": 0},

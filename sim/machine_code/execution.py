@@ -54,15 +54,9 @@ class Execution:
 
     def __init__(self, sm: Sm, launch: Launch) -> None:
         self.sm, self.launch = sm, launch
-        spilled = {
-            step.instruction.operands[0 if step.operation.startswith("STL") else -1]: step.width
-            for step in sm.steps
-            if step.pipe == "local"
-        }
         self._wavefronts = Wavefronts()
+        self._spilled: dict[tuple[int, str], int] = {}  # bytes, by group and address
         self._tensor = TensorMemory(sm.clock, sm.costs, sm.mbarriers, self._answer)
-        size = _WORDS * sum(spilled.values())
-        self._spills_far = sm.transfers.spills_leave_cache(size * launch.threads, launch.shared)
         self._by_pipe: dict[str, Callable[[Group, Step, int], None]] = {
             "fma": self._fma,
             "alu": self._alu,
@@ -135,8 +129,8 @@ class Execution:
 
     # Shared memory.
 
-    def _access(self, group: Group, each: int) -> tuple[float, float]:
-        begin, lasts = self.sm.port.access(each * min(_FOUR, group.warps))
+    def _access(self, group: Group, each: int, *, stores: bool = True) -> tuple[float, float]:
+        begin, lasts = self.sm.port.access(each * min(_FOUR, group.warps), stores=stores)
         self.sm.memory_queue.append(begin)
         return begin - self.sm.clock.now, lasts
 
@@ -149,13 +143,14 @@ class Execution:
     def _shared_load(self, group: Group, step: Step, _count: int) -> None:
         costs = self.sm.costs
         each = _wavefronts(self._wavefronts, group, step)
-        begin, _ = self._access(group, each)
+        begin, _ = self._access(group, each, stores=False)
         later = costs.shared_load_latency + each + self.sm.port.more_latency() - costs.all_port
         self._answer(group, step, begin + later, begin + costs.shared_load_read)
 
     def _shared_store(self, group: Group, step: Step, _count: int) -> None:
         costs = self.sm.costs
-        begin, lasts = self._access(group, _wavefronts(self._wavefronts, group, step))
+        each = _wavefronts(self._wavefronts, group, step)
+        begin, lasts = self._access(group, each, stores=not step.operation.startswith("STSM"))
         group.stored = self.sm.clock.now + begin + lasts
         written, read = costs.shared_store_written, costs.shared_store_read
         self._answer(group, step, begin + lasts + written, begin + lasts / 2 + read)
@@ -247,21 +242,15 @@ class Execution:
     def _product(self, group: Group, step: Step, _count: int) -> None:
         sm, product = self.sm, step.product or self._tensor.product(group, step)
         now = sm.clock.now
-        later = 0.0
-        if product.inside and not group.from_registers:
-            later = sm.costs.product_registers_first
-        group.from_registers = product.inside
-        sm.free["product"] = now + product.issue + later
-        group.ready = max(group.ready, now + later)
+        sm.free["product"] = now + product.issue
         if product.commits:
             group.committed += 1
         done = group.finish_products if product.commits else None
-        sm.core.issue(product, now + sm.costs.product_start + later, done)
+        sm.core.issue(product, now + sm.costs.product_start, done)
         answer = sm.costs.product_answer
-        self._answer(group, step, answer, answer + later)
+        self._answer(group, step, answer, answer)
 
     def _product_wait(self, group: Group, step: Step, _count: int) -> None:
-        group.from_registers = False
         if "ARRIVE" in step.operation:
             group.ready = self.sm.clock.now + max(step.stall, self.sm.costs.product_fence)
         elif group.committed - group.complete > step.left:
@@ -301,9 +290,11 @@ class Execution:
         self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + sm.costs.all_read)
 
     def _local(self, group: Group, step: Step, _count: int) -> None:
-        sm = self.sm
-        if self._spills_far:
-            begin, done = sm.transfers.access(_WORDS * step.width * group.threads)
+        sm, size = self.sm, _WORDS * step.width * group.threads
+        place = step.instruction.operands[0 if step.operation.startswith("STL") else -1]
+        self._spilled[group.first, place] = size
+        if sm.transfers.spills_leave_cache(sum(self._spilled.values()), self.launch.shared):
+            begin, done = sm.transfers.access(size)
             sm.memory_queue.append(begin)
             self._answer(group, step, done - sm.clock.now, begin - sm.clock.now + sm.costs.all_read)
             return

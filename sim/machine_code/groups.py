@@ -39,6 +39,8 @@ class Group:
         Index of its next instruction.
     ready : float
         Cycle from which the stall count allows the next instruction.
+    issued : float
+        Cycle of its last instruction.
     lanes : int
         Lanes that follow the first lane's way; the others wait at `meeting`.
     met : int
@@ -52,7 +54,7 @@ class Group:
     def __init__(self, first: int, threads: int, warp: Warp) -> None:
         self.first, self.threads, self.warp = first, threads, warp
         self.position = 0
-        self.ready = 0.0
+        self.ready = self.issued = 0.0
         self.gone = self.blocked = self.meets = False
         self.lanes, self.meeting = LANES, -1
         self.pending = [0] * SCOREBOARDS
@@ -65,7 +67,6 @@ class Group:
         self.copied = 0.0  # when its asynchronous copies are done
         self.bulk_end = 0.0
         self.bulk: list[float] = []
-        self.from_registers = False  # whether its last product had a factor in registers
         self.met, self.begun = 0, -1
         self.reason, self.cause = STALL, -1
 

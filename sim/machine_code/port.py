@@ -25,18 +25,23 @@ class Port:
         self._free = 0.0
         self._shared = costs.shared_store_beside_full_wavefront > 0  # zero: products read elsewhere
 
-    def access(self, wavefronts: float) -> tuple[float, float]:
-        """Move some wavefronts; return when the access begins, and for how long it lasts."""
+    def access(self, wavefronts: float, *, stores: bool = True) -> tuple[float, float]:
+        """Move some wavefronts; return when the access begins, and for how long it lasts.
+
+        ``stores`` is whether each lane stores its own words; others wait longer for products.
+        """
         begin = max(self._clock.now + self._costs.all_port, self._free)
         lasts, product = wavefronts, self._core.running
         if product is not None and self._shared:
-            lasts, delay = self.beside(product, wavefronts)
+            lasts, delay = self.beside(product, wavefronts, stores=stores)
             self._core.delay(delay)
         self._free = begin + lasts
         self.wavefronts += wavefronts
         return begin, lasts
 
-    def beside(self, product: Product, wavefronts: float) -> tuple[float, float]:
+    def beside(
+        self, product: Product, wavefronts: float, *, stores: bool = True
+    ) -> tuple[float, float]:
         """Return the cycles of an access during a product, and those that it adds to the product.
 
         The port is never idle meanwhile. The product gets the cycles that are not the access's
@@ -49,9 +54,10 @@ class Port:
         first = costs.shared_store_beside_part + full * (
             costs.shared_store_beside_full - costs.shared_store_beside_part
         )
-        each = costs.shared_store_beside_part_wavefront + full * (
-            costs.shared_store_beside_full_wavefront - costs.shared_store_beside_part_wavefront
-        )
+        part = costs.shared_load_beside_part_wavefront
+        if stores:
+            part = costs.shared_store_beside_part_wavefront
+        each = part + full * (costs.shared_store_beside_full_wavefront - part)
         lasts = first + each * wavefronts
         return lasts, max(0.0, lasts - (lasts - wavefronts) / product.share)
 

@@ -11,7 +11,6 @@ from twill.sim.machine_code.clock import Clock
 from twill.sim.machine_code.costs import Costs
 from twill.sim.machine_code.execution import Execution
 from twill.sim.machine_code.groups import (
-    BEGINS,
     COPIES,
     CORE,
     MEETING,
@@ -73,7 +72,6 @@ class Scheduler:
         self.mbarriers = MBarriers(self.clock, costs.mbarrier_wake)
         self.named = NamedBarriers(self.clock, launch.threads)
         self.groups = launch.groups()
-        self._order = [*self.groups]
         self.free: dict[str, float] = {}
         self.memory_queue: list[float] = []
         self.waits: Waits = {}
@@ -125,24 +123,24 @@ class Scheduler:
         )
 
     def _chosen(self) -> tuple[Group | None, float]:
-        """Return the group that issues now, or when one can: the last first, then the youngest."""
+        """Return the group that issues now, or when one can.
+
+        A group goes on as long as it issues every cycle; then the one whose turn is longest ago.
+        """
         now, soonest, last = self.clock.now, _NEVER, self._last
         if last is not None and not last.gone:
             soonest = self._ready(last)
-            if soonest <= now:
+            if soonest <= now <= last.issued + 1:
                 return last, now
-        for group in self._order:
-            if group is last or group.gone:
+        chosen: Group | None = None
+        for group in self.groups:
+            if group.gone or (chosen is not None and chosen.issued <= group.issued):
                 continue
             ready = self._ready(group)
             if ready <= now:
-                return group, now
+                chosen = group
             soonest = min(soonest, ready)
-        return None, soonest
-
-    def _arrange(self) -> None:
-        """Prefer the youngest groups, of those that have not ended."""
-        self._order = [group for group in reversed(self.groups) if not group.gone]
+        return chosen, soonest
 
     def _ready(self, group: Group) -> float:
         """Return when a group can issue, as far as that is known, and note what it waits for."""
@@ -203,6 +201,7 @@ class Scheduler:
         if self.issued is not None:
             self.issued.append((group.first, group.position, now, float(max(1, step.stall))))
         self._last = group
+        group.issued = now
         group.ready = now + step.stall
         if step.stall > 1:
             self._wait(group, STALL, -1, step.stall - 1)
@@ -210,8 +209,6 @@ class Scheduler:
             group.meeting = -1
             group.lanes = 32
         self.execution.execute(group, step)
-        if group.met == BEGINS and step.pipe == "barrier":
-            self._arrange()
         group.position += 1
         if group.blocked:
             group.reason, group.cause = PRODUCTS, group.position - 1

@@ -8,6 +8,9 @@ from twill.sim.machine_code.clock import Clock
 from twill.sim.machine_code.costs import Costs
 
 _KIB = 1024
+# What shared memory can have of the memory that it shares with the first cache, in KiB: CUDA
+# programming guide, compute capabilities 9.0 and 10.0.
+_SHARED = 0, 8, 16, 32, 64, 100, 132, 164, 196, 228
 
 
 @dataclass(frozen=True)
@@ -60,4 +63,6 @@ class Transfers:
 
     def spills_leave_cache(self, spilled: int, shared: int) -> bool:
         """Return whether bytes of registers exceed what shared memory leaves of the first cache."""
-        return spilled > self._costs.local_cache - self._costs.local_reserved - shared
+        needed = shared + self._costs.local_reserved
+        given = next(_KIB * size for size in _SHARED if needed <= _KIB * size)
+        return spilled > self._costs.local_cache - given

@@ -29,6 +29,12 @@ def test_the_simulated_sm_is_as_exact_as_it_says() -> None:
     assert max(errors(SPILLED)) <= 0.3
 
 
+def test_machine_code_is_as_exact_as_it_says() -> None:
+    off = [abs(float(row["predicted"]) / float(row["measured"]) - 1) for row in ROWS.values()]
+    assert statistics.median(off) <= 0.04
+    assert sum(error <= 0.1 for error in off) >= 0.9 * len(off)
+
+
 def test_the_recorded_intervals_are_those_of_today(tmp_path: Path) -> None:
     predictions.unpacked(str(tmp_path))
     for kernel in ("fa_fwd_hopper__static", "paged_decode__quick0", "gemm_geglu_hopper__quick0"):

@@ -75,6 +75,10 @@ DERIVED: dict[str, tuple[Callable[[], float], float]] = {
         lambda: beside("STS.128", "n128.ss"),
         c.shared_store_beside_part + 16 * c.shared_store_beside_part_wavefront,
     ),
+    "shared_load_beside_part_wavefront": (
+        lambda: beside("LDS.128", "n128.ss"),
+        c.shared_store_beside_part + 16 * c.shared_load_beside_part_wavefront,
+    ),
     "shared_load_beside_full": (
         lambda: beside("LDS.32.dep", "n64.ss"),
         alone("LDS.32.dep") + c.shared_load_beside_full,
@@ -85,10 +89,6 @@ DERIVED: dict[str, tuple[Callable[[], float], float]] = {
     ),
     "fma_kept": (lambda: beside("FADD.dep", "n128.ss", "product_cycles"), 64),
     "product_start": (lambda: stamp("n128 ss", 2), c.product_start),
-    "product_registers_first": (
-        lambda: stamp("n128 rs", 2),
-        c.product_start + c.product_registers_first,
-    ),
     **{
         tail: (lambda: beside("FADD.dep", "n128.rs", "product_cycles"), 92 + getattr(c, tail))
         for tail in ("product_tail", "product_tail_rows", "product_tail_inside")

@@ -19,13 +19,17 @@ TOLERANCE = 0.11
 PARAMETER = 0x210  # place of the number of rounds in the constant bank
 
 
-def executed(name: str, rounds: int) -> Any:
+def scheduler(name: str, rounds: int, warps: int) -> Any:
     text = (DATA / f"{name}.sass").read_text()
     costs = module("costs").costs_of(*entries("hopper_h100"))
     steps = tuple(module("steps").Step(one, costs) for one in module("listing").read_listing(text))
-    warps = 8 if "_beside_" in name or name.startswith("hand_over") else 4
     launch = module("launch").Launch({PARAMETER: rounds}, {}, (0, 0, 0), warps, warps, 0)
-    return module("sm").Scheduler(steps, launch, costs).run()
+    return module("sm").Scheduler(steps, launch, costs)
+
+
+def executed(name: str, rounds: int) -> Any:
+    warps = 8 if "_beside_" in name or name.startswith("hand_over") else 4
+    return scheduler(name, rounds, warps).run()
 
 
 def cycles(name: str) -> tuple[float, float]:
@@ -52,6 +56,60 @@ def as_measured(name: str) -> bool:
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_micro_benchmark_takes_what_was_measured(name: str) -> None:
     assert as_measured(name), (cycles(name), MEASURED[name])
+
+
+def turns() -> list[float]:
+    """Return the cycles between exponentials of each of two groups, whose pipe serves one."""
+    made = scheduler("ex2", ROUNDS[0], 8)
+    made.issued = []
+    made.run()
+    found = []
+    for warp in (0, 4):
+        at = [cycle for w, index, cycle, _ in made.issued if w == warp and of_ex2(made, index)]
+        found.append((at[-1] - at[0]) / (len(at) - 1))
+    return found
+
+
+def of_ex2(made: Any, index: int) -> bool:
+    return bool(made.steps[index].operation == "MUFU.EX2")
+
+
+def test_two_groups_take_turns_at_a_pipe() -> None:
+    # traces/measure/h200_sass_costs.csv: 16.97 and 15.01 cycles apart, on eight warps.
+    assert turns() == pytest.approx([16.97, 15.01], rel=TOLERANCE)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_group_that_keeps_the_pipe_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = module("sm").Scheduler._chosen
+
+    def again(made: Any) -> tuple[object, float]:
+        last = made._last
+        ready = last is not None and not last.gone and made._ready(last) <= made.clock.now
+        return (last, made.clock.now) if ready else choose(made)
+
+    monkeypatch.setattr(module("sm").Scheduler, "_chosen", again)
+    assert turns() != pytest.approx([16.97, 15.01], rel=TOLERANCE)
+
+
+def test_loads_wait_longer_beside_products_than_stores() -> None:
+    # traces/measure/h200_sass_costs.csv: LDS.128 of four warps 47.83, STS.128 41.99 beside n128.
+    costs = module("costs").costs_of(*entries("hopper_h100"))
+    clock = module("clock").Clock()
+    port = module("port").Port(clock, costs, module("tensor_core").TensorCore(clock, costs))
+    product = module("steps").shaped(costs, 64, 128, inside=False)
+    assert port.beside(product, 16, stores=False)[0] == pytest.approx(47.83, rel=0.01)
+    assert port.beside(product, 16)[0] == pytest.approx(41.99, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("spilled", "far"),
+    [(60 * 1024, False), (60 * 1024 + 1, True)],  # of 256 KiB, 196 are given to shared memory
+)
+def test_spills_have_what_shared_memory_leaves(spilled: int, far: bool) -> None:
+    costs = module("costs").costs_of(*entries("hopper_h100"))
+    transfers = module("transfers").Transfers(module("clock").Clock(), costs)
+    assert transfers.spills_leave_cache(spilled, 165 * 1024) is far
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -81,7 +139,9 @@ def test_a_barrier_that_never_blocks_is_noticed(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("interpreted")
 def test_a_port_of_twice_the_width_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     access = module("port").Port.access
-    monkeypatch.setattr(module("port").Port, "access", lambda port, n: access(port, n / 2))
+    monkeypatch.setattr(
+        module("port").Port, "access", lambda port, n, **how: access(port, n / 2, **how)
+    )
     assert not as_measured("sts_128")
     assert not as_measured("sts_128_beside_n64")
 
