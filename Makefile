@@ -46,7 +46,7 @@ types: $(VENV)/test
 	$(BIN)/mypy
 
 wheel: $(VENV)/test
-	$(BIN)/python tests/check_wheel.py
+	$(BIN)/python -m tests.check_wheel
 
 # Seeded samples of mutants of what judges and of what searches; an hour or two.
 mutation: $(VENV)/test

@@ -18,6 +18,7 @@ import twill
 from tests.cli.interrupted import COUNTS, campaign
 from tests.support.commands import in_process
 from tests.support.dying import deadly, square
+from tests.support.sampled import sampled
 from tests.support.small import random_loop
 from twill.base import executors, interruptions
 from twill.base.executors import local
@@ -54,7 +55,7 @@ IMPORTS = [
 ]
 
 
-@pytest.mark.parametrize(("module", "words", "name"), IMPORTS)
+@pytest.mark.parametrize(("module", "words", "name"), sampled(IMPORTS, 3))
 def test_an_interruption_of_an_import_is_no_traceback(
     module: str, words: tuple[str, ...], name: str, paper_schedule: twill.Schedule, tmp_path: Path
 ) -> None:

@@ -34,7 +34,7 @@ def chosen(name: str, least: int = 1) -> Choice:
             *("paged_decode.sm90", "attention_causal.sm100", "attention_in_a_window.sm90"),
             "attention_grouped.sm90",
         ),
-        3,
+        5,
     ),
 )
 def test_every_trip_count_is_run_and_all_sides_are_seen(name: str) -> None:

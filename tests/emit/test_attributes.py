@@ -20,14 +20,9 @@ from twill.emit.source import Statement
 from twill.frontends.ttgir.kinds import KINDS, KNOWN, VIEWS
 from twill.frontends.ttgir.reader import Dump
 
+pytestmark = pytest.mark.usefixtures("first_arguments")
 DECLARED = ROOT / "tests/data/triton/attributes.json"
 """Attributes of Triton 3.9.0's operations, from the headers that its wheel has."""
-
-
-@pytest.fixture(autouse=True)
-def first_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No better arguments of a kernel are looked for than the first: only its text is read."""
-    monkeypatch.setattr("twill.emit.host.choice.ROUNDS", 0)
 
 
 ACCEPTED_KINDS = sorted({*KNOWN, *KINDS, *VIEWS})

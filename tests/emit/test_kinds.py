@@ -22,6 +22,7 @@ from twill.frontends.ttgir import extract
 from twill.lower.baselines import multi_warp
 from twill.sim.emulator import emulate, load, stand_ins
 
+pytestmark = pytest.mark.usefixtures("first_arguments")
 KERNELS = ROOT / "tests/data/kernels"  # made from integers.py by `twill loop dump`
 NAMES = (
     *("running_sums.sm90", "recurrence.sm90", "suffix_maxima.sm90", "dropout.sm90"),

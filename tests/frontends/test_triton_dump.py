@@ -23,50 +23,14 @@ from twill.frontends.ttgir.reader import Dump, name_of, string
 triton = pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")
 pytestmark = pytest.mark.triton
 ROOT = Path(__file__).parents[2]
-KERNELS = """
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def scale(x_ptr, y_ptr, n, factor, B: tl.constexpr = 128, T: tl.constexpr = tl.float16):
-    for start in range(0, n, B):
-        i = start + tl.arange(0, B)
-        tl.store(y_ptr + i, (tl.load(x_ptr + i) * factor).to(T))
-
-
-@triton.autotune(configs=[triton.Config({"B": 64})], key=["n"])
-@triton.jit
-def tuned(x_ptr, n, B: tl.constexpr):
-    tl.store(x_ptr + tl.arange(0, B), 0.0)
-
-
-@triton.jit
-def ranged(x, B: tl.constexpr):
-    return x + tl.arange(0, B)
-
-
-@triton.jit
-def caller(x_ptr, B: tl.constexpr):
-    x = x_ptr
-    tl.store(ranged(x, B), 0.0)
-
-
-@triton.jit
-def undefined(x_ptr):
-    tl.store(x_ptr, nothing)
-
-
-def plain(x):
-    return x
-"""
+MINE = (ROOT / "tests" / "data" / "kernels" / "mine.py").read_text()
 SCALE = {"x_ptr": "*fp16", "y_ptr": "*fp16", "n": "i32:16", "factor": "fp32"}
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "mine.py"
-    path.write_text(KERNELS)
+    path.write_text(MINE)
     return path
 
 
@@ -93,9 +57,9 @@ def test_own_kernel(file: Path) -> None:
     (loop,) = dump.loops()
     assert (dump.kernel, dump.architecture, dump.warps) == ("scale", "sm_90", 4)
     assert string(loop, "sched.name") == "start"
-    assert str(string(loop, "sched.location")).startswith("mine.py:8:")
+    assert str(string(loop, "sched.location")).startswith("mine.py:7:")
     (store,) = [o for o in loop.walk() if name_of(o) == "tt.store"]
-    assert string(store, "sched.location") == "mine.py:10:9"
+    assert string(store, "sched.location") == "mine.py:9:9"
     assert dump.type_of(store.operands[1]).shape == (128,)
     # Pointers are taken to be aligned, an integer only if the setting says so.
     assert text.count("tt.divisibility = 16") == 3
@@ -186,10 +150,10 @@ def test_files_that_cannot_be_imported(tmp_path: Path, text: str, reason: str) -
 def test_what_triton_refuses_is_one_line_with_its_place(file: Path) -> None:
     settings = {"x_ptr": "*fp32", "B": "60"}
     assert message(f"{file}:caller", settings) == (
-        f"{file}:27: Triton refuses it: ValueError: arange's range must be a power of 2"
+        f"{file}:26: Triton refuses it: ValueError: arange's range must be a power of 2"
     )
     assert message(f"{file}:undefined", {"x_ptr": "*fp32"}) == (
-        f"{file}:32: Triton refuses it: NameError('nothing is not defined')"
+        f"{file}:31: Triton refuses it: NameError('nothing is not defined')"
     )
 
 

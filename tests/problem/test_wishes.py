@@ -258,6 +258,7 @@ def test_refined_attention_is_valid_and_no_faster_than_exact(
 # -- determinism --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_same_bytes_whatever_the_hash_seed() -> None:
     loop, machine = tight_loop(11)
     engines: tuple[EngineName, ...] = ("difference", "cpsat")

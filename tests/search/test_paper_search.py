@@ -8,6 +8,7 @@ import pytest
 
 import twill
 from tests.support.judged import violations
+from tests.support.sampled import sampled
 from tests.support.small import edge, op, random_loop, small_loop, small_machine, stages_lost
 from twill.artifacts.schedule import Rules
 from twill.base.errors import RefusedError
@@ -103,7 +104,7 @@ def test_the_running_example(
     assert {level.level: level.proved for level in found.proof.levels}["interval"]
 
 
-@pytest.mark.parametrize("factory", ENGINES)
+@pytest.mark.parametrize("factory", sampled(ENGINES, 3))
 def test_bisection_stops_where_the_listing_does(factory: EngineFactory) -> None:
     above = 0
     for seed in (0, 3, 9, 17, 26):
@@ -116,7 +117,7 @@ def test_bisection_stops_where_the_listing_does(factory: EngineFactory) -> None:
     assert above > 0
 
 
-@pytest.mark.parametrize("rules", ["issue", "paper"])
+@pytest.mark.parametrize("rules", sampled(["issue", "paper"], 2))
 def test_the_stage_rule_never_gains(rules: Rules) -> None:
     lost = 0
     for seed in (2, 3, 4, 9, 17, 28, 35):

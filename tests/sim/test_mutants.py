@@ -10,6 +10,7 @@ import pytest
 from tests.sim.test_races import ring
 from tests.support.mutants import mutants
 from tests.support.mutate import main, program, study, summary
+from tests.support.sampled import sampled
 from twill.artifacts.program import Arrive, Await, Wait
 from twill.artifacts.schedule import Schedule
 from twill.frontends import packaged_loops
@@ -89,7 +90,10 @@ def test_checks_report_harmful_mistakes_in_scheduled_loops(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [f"sequential:{n}" for n in packaged_loops() if "hopper" in n] + packaged_schedules()[::4],
+    sampled(
+        [f"sequential:{n}" for n in packaged_loops() if "hopper" in n] + packaged_schedules()[::4],
+        3,
+    ),
 )
 def test_programs_without_a_mistake_raise_no_alarm(name: str) -> None:
     schedule = program(name)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import TWILL, in_process
+from tests.support.sampled import sampled
 from tests.validation.make_ttgir import PACKAGED, Packaged
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
@@ -134,7 +135,9 @@ def test_what_is_no_tile(text: str) -> None:
 
 
 @pytest.mark.parametrize("persistent", [True, False])
-@pytest.mark.parametrize("name", ["fa3_forward_128x128", "fa3_forward_128x176", "fa4_forward"])
+@pytest.mark.parametrize(
+    "name", sampled(["fa3_forward_128x128", "fa3_forward_128x176", "fa4_forward"], 3)
+)
 def test_no_whole_kernel_is_below_its_bound(name: str, persistent: bool) -> None:
     schedule = load_schedule(name)
     loop, machine = schedule.loop, schedule.machine
@@ -147,7 +150,7 @@ def test_no_whole_kernel_is_below_its_bound(name: str, persistent: bool) -> None
         assert problem.tiles == math.ceil(sequence / tile_rows(loop)) * (16384 // sequence) * 16
 
 
-@pytest.mark.parametrize("size", [(4096, 4096, 4096), SMALL])
+@pytest.mark.parametrize("size", [(4096, 4096, 4096), pytest.param(SMALL, marks=pytest.mark.slow)])
 def test_bounds_never_leave_out_the_winner(size: tuple[int, ...]) -> None:
     every = tuned(question(size, within=EVERYTHING))
     assert all(row.status in ("ran", "refused") for row in every.rows)

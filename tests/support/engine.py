@@ -12,6 +12,7 @@ import importlib.machinery
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -81,3 +82,11 @@ def build() -> str:
     shutil.rmtree(BUILD / "objects")
     made.rename(where)
     return f"compiled {where.relative_to(ROOT)}"
+
+
+def keep(wheel: zipfile.ZipFile) -> None:
+    """Keep the engine that a wheel of these sources holds, so that it is not compiled again."""
+    shutil.rmtree(BUILD, ignore_errors=True)
+    made = BUILD / "made"
+    wheel.extractall(made, [name for name in wheel.namelist() if name.endswith(".so")])
+    made.rename(folder())

@@ -13,23 +13,14 @@ import pytest
 
 from twill.sim.emulator import FaultError, load, stand_ins
 
-HEAD = """
-import torch
-import triton
-from triton.experimental import gluon
-from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.ampere import async_copy as cp
-from triton.experimental.gluon.language.nvidia.hopper import (
-    fence_async_shared, mbarrier, tma, warpgroup_mma, warpgroup_mma_wait)
-from triton.experimental.gluon.language.nvidia.blackwell import (
-    TensorMemoryLayout, TensorMemoryScalesLayout, allocate_tensor_memory, float2, fma2,
-    get_tmem_reg_layout, tcgen05_commit, tcgen05_copy, tcgen05_mma, tcgen05_mma_scaled)
-from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+SMALL = Path(__file__).parents[2] / "data" / "gluon" / "small"
 
-def box(x, shape):
-    layout = gl.NVMMASharedLayout.get_default_for(shape, gl.float16)
-    return TensorDescriptor.from_tensor(x, shape, layout)
-"""
+
+def small(name: str) -> str:
+    return (SMALL / f"{name}.py").read_text()
+
+
+HEAD = small("head")
 Launch = Callable[[ModuleType], Any]
 
 
@@ -153,39 +144,7 @@ def test_blocks_run_one_after_the_other_and_add_to_what_is_global(kernel: Run) -
     assert found.data.tolist() == [30.0, 30.0]
 
 
-WGMMA = """
-    @gluon.jit
-    def product(a_desc, b_desc, d_desc, IN_REGISTERS: gl.constexpr):
-        full = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
-        mbarrier.init(full, count=1)
-        a_smem = gl.allocate_shared_memory(a_desc.dtype, a_desc.block_type.shape, a_desc.layout)
-        b_smem = gl.allocate_shared_memory(b_desc.dtype, b_desc.block_type.shape, b_desc.layout)
-        mbarrier.expect(full, a_desc.block_type.nbytes + b_desc.block_type.nbytes)
-        tma.async_copy_global_to_shared(a_desc, [-16, 16], full, a_smem)
-        tma.async_copy_global_to_shared(b_desc, [0, 0], full, b_smem)
-        mbarrier.wait(full, phase=0)
-        mbarrier.invalidate(full)
-        a = a_smem
-        if IN_REGISTERS:
-            a = a_smem.load(gl.DotOperandLayout(0, None, 2))
-        c = gl.full([64, 32], 1.0, gl.float32)
-        d = warpgroup_mma(a, b_smem, c, is_async=True)
-        d = warpgroup_mma(a, b_smem, d, is_async=True)
-        # wait
-        d = warpgroup_mma_wait(num_outstanding=0, deps=(d,))
-        d_smem = gl.allocate_shared_memory(d_desc.dtype, d_desc.block_type.shape, d_desc.layout)
-        d_smem.store(d)
-        fence_async_shared()
-        tma.async_copy_shared_to_global(d_desc, [32, 0], d_smem)
-        tma.store_wait(pendings=0)
-
-    def main():
-        A = torch.arange(64 * 32, dtype=torch.float16).reshape(64, 32) * 0.125
-        B = torch.randn(32, 32).to(torch.float16)
-        D = torch.zeros(80, 32)
-        product[(1,)](box(A, [64, 32]), box(B, [32, 32]), box(D, [64, 32]), IN_REGISTERS=%s)
-        return D
-"""
+WGMMA = small("wgmma")
 
 
 @pytest.mark.parametrize("in_registers", [False, True])
@@ -217,59 +176,21 @@ def test_a_result_is_taken_from_the_wait(kernel: Run) -> None:
 
 def test_a_generic_read_needs_a_fence_before_a_transfer_overwrites(kernel: Run) -> None:
     text = WGMMA.replace("mbarrier.invalidate(full)", "%s").replace(
-        "        d_smem = ",
-        "        mbarrier.expect(full, a_desc.block_type.nbytes)\n"
-        "        tma.async_load(a_desc, [0, 0], full, a_smem)\n"
-        "        mbarrier.wait(full, 1)\n"
-        "        d_smem = ",
+        "    d_smem = ",
+        "    mbarrier.expect(full, a_desc.block_type.nbytes)\n"
+        "    tma.async_load(a_desc, [0, 0], full, a_smem)\n"
+        "    mbarrier.wait(full, 1)\n"
+        "    d_smem = ",
     )
     kernel(text % ("fence_async_shared()", False))
-    kernel(text.replace("        d_smem = ", "        # \n        d_smem = ") % ("pass", False))
+    kernel(text.replace("    d_smem = ", "    # \n    d_smem = ") % ("pass", False))
     with pytest.raises(
         FaultError, match=r"fence: a TMA load writes a_smem, which a load \(product"
     ):
         kernel(text % ("pass", True))
 
 
-TCGEN05 = """
-    @gluon.jit
-    def product(a_desc, b_desc, d_desc):
-        full = mbarrier.allocate_mbarrier()
-        done = mbarrier.allocate_mbarrier()
-        mbarrier.init(full, count=1)
-        mbarrier.init(done, count=1)
-        a_smem = gl.allocate_shared_memory(gl.float16, [128, 64], a_desc.layout)
-        b_smem = gl.allocate_shared_memory(gl.float16, [64, 64], b_desc.layout)
-        d_smem = gl.allocate_shared_memory(gl.float32, [128, 64], d_desc.layout)
-        mbarrier.expect(full, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta)
-        tma.async_load(a_desc, [0, 0], full, a_smem)
-        tma.async_load(b_desc, [0, 0], full, b_smem)
-        mbarrier.wait(full, 0)
-        layout: gl.constexpr = TensorMemoryLayout([128, 64], col_stride=1)
-        s_tmem = allocate_tensor_memory(gl.float32, [128, 64], layout)
-        o_tmem = allocate_tensor_memory(gl.float32, [128, 64], layout)
-        tcgen05_mma(a_smem, b_smem, s_tmem, use_acc=False, mbarriers=[done])
-        mbarrier.wait(done, 0)
-        s = s_tmem.load(get_tmem_reg_layout(gl.float32, [128, 64], s_tmem.layout, 4))
-        p_tmem = s_tmem.reinterpret(gl.float16, [128, 128], layout).slice(0, 64)
-        p_tmem.store(s.to(gl.float16))
-        # between
-        tcgen05_mma(p_tmem, b_smem, o_tmem, use_acc=False)
-        tcgen05_mma(p_tmem, b_smem, o_tmem, pred=False)
-        tcgen05_commit(done)
-        mbarrier.wait(done, 1)
-        d_smem.store(o_tmem.load() + s_tmem.slice(32, 32).load()[:, :1])
-        fence_async_shared()
-        tma.async_store(d_desc, [0, 0], d_smem)
-        tma.store_wait(0)
-
-    def main():
-        torch.manual_seed(2)
-        A, B = torch.randn(128, 64).to(torch.float16), torch.randn(64, 64).to(torch.float16)
-        D = torch.empty(128, 64)
-        product[(1,)](box(A, [128, 64]), box(B, [64, 64]), box(D, [128, 64]))
-        return D
-"""
+TCGEN05 = small("tcgen05")
 
 
 def test_views_of_tensor_memory_share_its_columns(kernel: Run) -> None:
@@ -284,7 +205,7 @@ def test_views_of_tensor_memory_share_its_columns(kernel: Run) -> None:
 
 def test_a_tile_of_64_rows_takes_half_of_the_lanes_of_its_columns(kernel: Run) -> None:
     half = "s_tmem.slice(32, 32).reinterpret(gl.float16, [64, 64], layout)"
-    line = f"p_half = {half}; p_half.store(p_half.load())\n        "
+    line = f"p_half = {half}; p_half.store(p_half.load())\n    "
     assert np.allclose(
         kernel(TCGEN05.replace("# between", line)).data, kernel(TCGEN05).data, rtol=1e-6
     )
@@ -327,49 +248,7 @@ def test_what_a_block_with_one_partition_may_not_do(between: str, said: str, ker
         kernel(TCGEN05.replace("# between", between))
 
 
-SCALED = """
-    @gluon.jit
-    def product(a_desc, b_desc, left_desc, right_desc, d_desc):
-        full = mbarrier.allocate_mbarrier()
-        done = mbarrier.allocate_mbarrier()
-        mbarrier.init(full, count=1)
-        mbarrier.init(done, count=1)
-        a_smem = gl.allocate_shared_memory(gl.float8e4nv, [128, 128], a_desc.layout)
-        b_smem = gl.allocate_shared_memory(gl.float8e4nv, [64, 128], b_desc.layout)
-        left_smem = gl.allocate_shared_memory(gl.int8, [4, 128], left_desc.layout)
-        right_smem = gl.allocate_shared_memory(gl.int8, [4, 64], right_desc.layout)
-        d_smem = gl.allocate_shared_memory(gl.float32, [128, 64], d_desc.layout)
-        mbarrier.expect(full, (128 + 64) * (128 + 4))
-        tma.async_load(a_desc, [0, 0], full, a_smem)
-        tma.async_load(b_desc, [0, 0], full, b_smem)
-        tma.async_load(left_desc, [0, 0], full, left_smem)
-        tma.async_load(right_desc, [0, 0], full, right_smem)
-        mbarrier.wait(full, 0)
-        layout: gl.constexpr = TensorMemoryLayout([128, 64], col_stride=1)
-        d_tmem = allocate_tensor_memory(gl.float32, [128, 64], layout)
-        left = allocate_tensor_memory(gl.int8, [128, 4], TensorMemoryScalesLayout())
-        right = allocate_tensor_memory(gl.int8, [64, 4], TensorMemoryScalesLayout())
-        tcgen05_copy(left_smem.permute((1, 0)), left)
-        tcgen05_copy(right_smem.permute((1, 0)).reshape((64, 4)), right)
-        tcgen05_mma_scaled(a_smem, b_smem.permute((1, 0)), d_tmem, left, right, "e4m3", "e4m3",
-                           use_acc=False, mbarriers=[done])
-        mbarrier.wait(done, 0)
-        d_smem.store(d_tmem.load())
-        fence_async_shared()
-        tma.async_store(d_desc, [0, 0], d_smem)
-        tma.store_wait(0)
-
-    def main():
-        torch.manual_seed(3)
-        draw = torch.Generator().manual_seed(3)
-        A, B = (torch.randn(n, 128).to(torch.float8_e4m3fn) for n in (128, 64))
-        scales = [torch.randint(120, 136, (4, n), generator=draw) for n in (128, 64)]
-        scales = [x.to(torch.uint8) for x in scales]
-        D = torch.empty(128, 64)
-        given = [box(x, list(x.shape)) for x in (A, B, *scales, D)]
-        product[(1,)](*given)
-        return torch.cat([x.to(torch.float32).reshape(-1) for x in (D, A, B, *scales)])
-"""
+SCALED = small("scaled")
 
 
 def test_scales_are_powers_of_two_for_32_elements_of_a_row(kernel: Run) -> None:
@@ -397,52 +276,7 @@ def test_what_no_scaled_product_is(line: str, other: str, said: str, kernel: Run
         kernel(SCALED.replace(line, other))
 
 
-SHARED = """
-    LAYOUT = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))
-
-    @gluon.jit
-    def make(buffers, ready, taken, out, n):
-        for i in range(n):
-            mbarrier.wait(taken.index(i % 2), ((i // 2) + 1) & 1)
-            buffers.index(i % 2).store(gl.full([64], i + 1, gl.float32))
-            mbarrier.arrive(ready.index(i % 2), count=1)
-
-    @gluon.jit
-    def take(buffers, ready, taken, out, n):
-        total = gl.zeros([64], gl.float32)
-        for i in range(n):
-            mbarrier.wait(ready.index(i % 2), (i // 2) & 1)
-            total += buffers.index(i % 2).load()
-            mbarrier.arrive(taken.index(i % 2), pred=i < n)
-        gl.store(out + gl.arange(0, 64), total)
-
-    @gluon.aggregate
-    class Ring:
-        memory: gl.shared_memory_descriptor
-        ready: gl.shared_memory_descriptor
-        taken: gl.shared_memory_descriptor
-
-        @gluon.jit
-        def allocate(slots: gl.constexpr):
-            memory = gl.allocate_shared_memory(gl.float32, [slots, 64], LAYOUT)
-            ready = mbarrier.allocate_mbarrier(batch=slots)
-            taken = mbarrier.allocate_mbarrier(batch=slots)
-            for slot in gl.static_range(slots):
-                mbarrier.init(ready.index(slot), count=1)
-                mbarrier.init(taken.index(slot), count=1)
-            return Ring(memory, ready, taken)
-
-    @gluon.jit
-    def passed(out, n):
-        ring = Ring.allocate(2)
-        arguments = (ring.memory, ring.ready, ring.taken, out, n)
-        gl.warp_specialize([(take, arguments), (make, arguments)], [1], [24])
-
-    def main():
-        out = torch.empty(64)
-        passed[(1,)](out, 5, num_warps=4)
-        return out
-"""
+SHARED = small("shared")
 
 
 def test_partitions_pass_values_through_shared_memory(kernel: Run) -> None:
@@ -453,17 +287,17 @@ def test_partitions_pass_values_through_shared_memory(kernel: Run) -> None:
     ("right", "wrong", "said"),
     [
         (
-            "            mbarrier.wait(ready.index(i % 2), (i // 2) & 1)\n",
+            "        mbarrier.wait(ready.index(i % 2), (i // 2) & 1)\n",
             "",
             r"(uninitialised|race): a load reads ring.memory\[[01]\]",
         ),
         (
-            "            mbarrier.wait(taken.index(i % 2), ((i // 2) + 1) & 1)\n",
+            "        mbarrier.wait(taken.index(i % 2), ((i // 2) + 1) & 1)\n",
             "",
             r"race: a (store|load) (writes|reads) ring.memory\[[01]\]|deadlock: take, ",
         ),
         (
-            "            mbarrier.arrive(ready.index(i % 2), count=1)\n",
+            "        mbarrier.arrive(ready.index(i % 2), count=1)\n",
             "",
             r"deadlock: take, kernel.py:\d+ waits for parity 0 of ring.ready\[0\]",
         ),

@@ -1,0 +1,37 @@
+@gluon.jit
+def product(a_desc, b_desc, d_desc):
+    full = mbarrier.allocate_mbarrier()
+    done = mbarrier.allocate_mbarrier()
+    mbarrier.init(full, count=1)
+    mbarrier.init(done, count=1)
+    a_smem = gl.allocate_shared_memory(gl.float16, [128, 64], a_desc.layout)
+    b_smem = gl.allocate_shared_memory(gl.float16, [64, 64], b_desc.layout)
+    d_smem = gl.allocate_shared_memory(gl.float32, [128, 64], d_desc.layout)
+    mbarrier.expect(full, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta)
+    tma.async_load(a_desc, [0, 0], full, a_smem)
+    tma.async_load(b_desc, [0, 0], full, b_smem)
+    mbarrier.wait(full, 0)
+    layout: gl.constexpr = TensorMemoryLayout([128, 64], col_stride=1)
+    s_tmem = allocate_tensor_memory(gl.float32, [128, 64], layout)
+    o_tmem = allocate_tensor_memory(gl.float32, [128, 64], layout)
+    tcgen05_mma(a_smem, b_smem, s_tmem, use_acc=False, mbarriers=[done])
+    mbarrier.wait(done, 0)
+    s = s_tmem.load(get_tmem_reg_layout(gl.float32, [128, 64], s_tmem.layout, 4))
+    p_tmem = s_tmem.reinterpret(gl.float16, [128, 128], layout).slice(0, 64)
+    p_tmem.store(s.to(gl.float16))
+    # between
+    tcgen05_mma(p_tmem, b_smem, o_tmem, use_acc=False)
+    tcgen05_mma(p_tmem, b_smem, o_tmem, pred=False)
+    tcgen05_commit(done)
+    mbarrier.wait(done, 1)
+    d_smem.store(o_tmem.load() + s_tmem.slice(32, 32).load()[:, :1])
+    fence_async_shared()
+    tma.async_store(d_desc, [0, 0], d_smem)
+    tma.store_wait(0)
+
+def main():
+    torch.manual_seed(2)
+    A, B = torch.randn(128, 64).to(torch.float16), torch.randn(64, 64).to(torch.float16)
+    D = torch.empty(128, 64)
+    product[(1,)](box(A, [128, 64]), box(B, [64, 64]), box(D, [128, 64]))
+    return D
