@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from html import escape
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from twill.artifacts.base import Artifact
 from twill.artifacts.schedule import Schedule
-from twill.base.figures import COLOURS, Span, bars_svg
-from twill.base.formats import count, percent
-from twill.base.tables import Column, Table
 from twill.sim.analysis import (
     Batches,
     SteadyState,
@@ -23,7 +19,6 @@ from twill.sim.analysis import (
     steady_state,
     tflops,
 )
-from twill.sim.analysis.advice import Advice
 from twill.sim.analysis.profile import Profile, profile
 from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.checks import Checks
@@ -95,8 +90,6 @@ class Run(Artifact):
         For each group, all cycles of its first warp by cause; ``issue`` is work, not a stall.
     profile : Profile, optional
         Where the cycles of the steady state go, and what sets the pace, if it was asked for.
-    advice : tuple of Advice, optional
-        Changes that were tried, the greatest gain first, if it was asked for.
     kernel : Kernel, optional
         Estimates of the whole kernel for some problems, if they were asked for.
     checks : Checks, optional
@@ -104,7 +97,7 @@ class Run(Artifact):
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
-    schema_version: Literal[5] = 5
+    schema_version: Literal[6] = 6
     schedule: str
     machine: str
     iterations: int
@@ -130,7 +123,6 @@ class Run(Artifact):
     stalls: dict[str, float]
     groups: dict[str, dict[str, float]]
     profile: Profile | None = None
-    advice: tuple[Advice, ...] | None = None
     kernel: Kernel | None = None
     checks: Checks | None = None
 
@@ -159,32 +151,6 @@ class Run(Artifact):
         ]
         names = ["group", "cause", "cycles", "share"]
         return pd.DataFrame(rows, columns=names).set_index(names[:2])
-
-    def _repr_html_(self) -> str:
-        """Return units in use, and where the groups' time goes, as notebooks show it."""
-        columns = [Column("unit"), Column("utilization", form=percent)]
-        table = Table(columns, list(self.utilization.items())).html()
-        kinds = sorted({_kind(cause) for spent in self.groups.values() for cause in spent})
-        colours = dict(zip(kinds, COLOURS, strict=False))
-        rows: dict[str, list[Span]] = {}
-        for group, spent in self.groups.items():
-            rows[group], end = [], 0.0
-            for cause in sorted(spent, key=lambda cause: (kinds.index(_kind(cause)), cause)):
-                title, colour = f"{cause}: {count(spent[cause])} cycles", colours[_kind(cause)]
-                rows[group].append(Span(end, end + spent[cause], title, colour))
-                end += spent[cause]
-        longest = max((spans[-1].end for spans in rows.values() if spans), default=1.0)
-        drawn = bars_svg(rows, longest, "cycles of the whole run")
-        legend = " ".join(
-            f'<span style="background: {colour}; color: black">{escape(kind)}</span>'
-            for kind, colour in colours.items()
-        )
-        return f"<p>{escape(self.summary)}</p>\n{table}\n{drawn}\n<p>{legend}</p>"
-
-
-def _kind(cause: str) -> str:
-    """Return a cause without what is waited for."""
-    return cause if cause == "issue slot" else cause.split(maxsplit=1)[0]
 
 
 def run(

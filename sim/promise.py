@@ -15,24 +15,12 @@ MOST_ITERATIONS = 1000  # of a run, however many are promised; what repeats itse
 
 @dataclass(frozen=True)
 class Kept:
-    """A promised interval, compared with the interval of a run.
+    """A promised interval, compared with the interval of a run."""
 
-    Attributes
-    ----------
-    what : str
-        Conditions of the run, in words.
-    promised : float
-        Cycles an iteration.
-    measured : float or None
-        The same of the run; None where it reaches no steady state.
-    kept : bool
-        Whether the run took no longer, within a tolerance.
-    """
-
-    what: str
-    promised: float
-    measured: float | None
-    kept: bool
+    what: str  # conditions of the run, in words
+    promised: float  # cycles an iteration
+    measured: float | None  # the same of the run; None where it reaches no steady state
+    kept: bool  # whether the run took no longer, within a tolerance
 
 
 def promises_kept(schedule: Schedule) -> Iterator[Kept]:

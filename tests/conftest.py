@@ -15,9 +15,9 @@ import pytest
 import twill
 from tests import COMPILED_ENGINE
 from tests.support import solved
+from tests.support.static import static_schedule
 from twill.base.files import FOLDER_VARIABLE
 from twill.search.cache import Cache
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.emulator import pytorch
 from twill.studies.choice import JUDGE_VARIABLE, SIMULATED
 

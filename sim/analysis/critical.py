@@ -26,30 +26,18 @@ MOST_IDLE = 1000  # links without a cycle one after the other: more are a circle
 
 @dataclass(frozen=True)
 class Step:
-    """A link of the chain: cycles that passed for a single reason.
+    """A link of the chain: cycles that passed for a single reason."""
 
-    Attributes
-    ----------
-    kind : str
-        ``unit``: an asynchronous unit works. ``issue``: a warp issues. ``scoreboard``: a warp waits
-        for an operand in its registers. ``latency``: from the end of an operation's work until
-        others can read its result. ``signal``: from an arrive until a waiter goes on.
-        ``synchronisation``: a wait or an arrive itself. ``pipe`` and ``issue slot``: taken by
-        another warp. ``queue``: a unit's queue is full.
-    place : str
-        The group or the unit.
-    subject : str
-        The operation, or the barrier.
-    iteration : int
-        Of the subject.
-    begin, end : float
-        Cycles.
-    """
-
+    # ``unit``: an asynchronous unit works. ``issue``: a warp issues. ``scoreboard``: a warp waits
+    # for an operand in its registers. ``latency``: from the end of an operation's work until others
+    # can read its result. ``signal``: from an arrive until a waiter goes on. ``synchronisation``: a
+    # wait or an arrive itself. ``pipe`` and ``issue slot``: taken by another warp. ``queue``: a
+    # unit's queue is full.
     kind: str
-    place: str
-    subject: str
-    iteration: int
+    place: str  # the group or the unit
+    subject: str  # the operation, or the barrier
+    iteration: int  # of the subject
+    # Cycles.
     begin: float
     end: float
 
@@ -61,21 +49,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Cycle:
-    """The chain of binding events that sets the pace.
+    """The chain of binding events that sets the pace."""
 
-    Attributes
-    ----------
-    steps : tuple of Step
-        In the order of time; each begins where the one before ended.
-    iterations : int
-        By how many iterations it leads on.
-    closed : bool
-        Whether it closes upon itself. Otherwise (random latencies) it is the whole chain of the
-        iterations that were measured.
-    """
-
-    steps: tuple[Step, ...]
-    iterations: int
+    steps: tuple[Step, ...]  # in the order of time; each begins where the one before ended
+    iterations: int  # by how many iterations it leads on
+    # Whether it closes upon itself. Otherwise (random latencies) it is the whole chain of the
+    # iterations that were measured.
     closed: bool
 
     @property

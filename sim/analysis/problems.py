@@ -21,15 +21,11 @@ LEFT, RIGHT = 0, 1  # the factors of a product, as which operands it reads them
 class Problem(Part):
     """A problem in the tiles of a loop.
 
-    Attributes
-    ----------
-    sizes : dict
-        Its sizes by name: ``sequence``, ``batch``, ``heads``; or ``rows``, ``columns``, ``depth``.
-    trips : tuple of (int, int)
-        Iterations of the loop for an output tile, and how many tiles have so many, the most
-        iterations first.
-    flop : float
-        2 m n k of all products, without what tiles compute beyond the problem's edges.
+    `sizes`: its sizes by name: ``sequence``, ``batch``, ``heads``; or ``rows``, ``columns``,
+    ``depth``.
+    `trips`: iterations of the loop for an output tile, and how many tiles have so many, the most
+    iterations first.
+    `flop`: 2 m n k of all products, without what tiles compute beyond the problem's edges.
     """
 
     sizes: dict[str, int]

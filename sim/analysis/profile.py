@@ -20,21 +20,12 @@ MOST_PARTS = 6
 class Spent(Part):
     """Cycles that the first warp of a group spends on one thing in an iteration.
 
-    Attributes
-    ----------
-    group : str
-        The group.
-    cause : str
-        ``issue``; or why it stalls: ``barrier``, ``completion``, ``scoreboard``, ``pipe``, ``issue
-        slot``, ``queue``, ``synchronisation`` (a wait or an arrive itself); or ``idle``.
-    subject : str
-        The unit that it issues to; the barrier, operation, value or unit that it waits for.
-    value : str
-        The operation whose result it waits for, or waits to overwrite; empty if there is none.
-    cycles : float
-        Cycles of each iteration.
-    share : float
-        Of the interval.
+    `cause`: ``issue``; or why it stalls: ``barrier``, ``completion``, ``scoreboard``, ``pipe``,
+    ``issue slot``, ``queue``, ``synchronisation`` (a wait or an arrive itself); or ``idle``.
+    `subject`: the unit that it issues to; the barrier, operation, value or unit that it waits for.
+    `value`: the operation whose result it waits for, or waits to overwrite; empty if there is none.
+    `cycles`: cycles of each iteration.
+    `share`: of the interval.
     """
 
     group: str
@@ -48,19 +39,12 @@ class Spent(Part):
 class CriticalStep(Part):
     """A link of the chain that sets the pace.
 
-    Attributes
-    ----------
-    kind : str
-        ``unit``, ``issue``, ``latency``, ``signal``, ``synchronisation``, ``pipe``, ``issue slot``,
-        ``queue`` or ``scoreboard``.
-    place : str
-        The unit or the group.
-    subject : str
-        The operation or the barrier.
-    iteration : int
-        Of the subject; the earliest on the chain is 0.
-    cycles : float
-        How long it takes.
+    `kind`: ``unit``, ``issue``, ``latency``, ``signal``, ``synchronisation``, ``pipe``, ``issue
+    slot``, ``queue`` or ``scoreboard``.
+    `place`: the unit or the group.
+    `subject`: the operation or the barrier.
+    `iteration`: of the subject; the earliest on the chain is 0.
+    `cycles`: how long it takes.
     """
 
     kind: str
@@ -73,20 +57,12 @@ class CriticalStep(Part):
 class Critical(Part):
     """The chain of waits, issues and unit times that sets the pace.
 
-    Attributes
-    ----------
-    iterations : int
-        By how many iterations it leads on before it repeats.
-    cycles : float
-        Its length; over `iterations` that is the interval.
-    closed : bool
-        Whether it repeats exactly. If not, it is the chain through all measured iterations.
-    shares : dict
-        Part of its length by kind of step and place, for example ``unit tc``; largest first.
-    steps : tuple of CriticalStep
-        In the order of time; empty where the chain does not repeat.
-    words : str
-        The chain in a sentence.
+    `iterations`: by how many iterations it leads on before it repeats.
+    `cycles`: its length; over `iterations` that is the interval.
+    `closed`: whether it repeats exactly. If not, it is the chain through all measured iterations.
+    `shares`: part of its length by kind of step and place, for example ``unit tc``; largest first.
+    `steps`: in the order of time; empty where the chain does not repeat.
+    `words`: the chain in a sentence.
     """
 
     iterations: int
@@ -100,17 +76,11 @@ class Critical(Part):
 class Profile(Part):
     """Where the cycles of the steady state go.
 
-    Attributes
-    ----------
-    first, last : int
-        The iterations between whose completions it was taken.
-    issue_slots : tuple of float
-        Share of the issue slots of each context that take an instruction; none where the machine
-        has no limit.
-    groups : tuple of Spent
-        Cycles of the first warp of every group, by cause; each group's shares add up to 1.
-    critical : Critical, optional
-        The chain that sets the pace; absent where the recording is too short.
+    `first`, `last`: the iterations between whose completions it was taken.
+    `issue_slots`: share of the issue slots of each context that take an instruction; none where the
+    machine has no limit.
+    `groups`: cycles of the first warp of every group, by cause; each group's shares add up to 1.
+    `critical`: the chain that sets the pace; absent where the recording is too short.
     """
 
     first: int

@@ -2,78 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from twill.artifacts.program import Program, Storage, Wait
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
 from twill.base.formats import plural
-from twill.sim.engine import Mechanism
 
 UNITS = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
 
 
 @dataclass(frozen=True)
 class Changed:
-    """A changed schedule.
+    """A changed schedule."""
 
-    Attributes
-    ----------
-    kind : str
-        ``ring``, ``group``, ``wait`` or ``machine``: only the last is not the programmer's to make.
-    what : str
-        The change in words.
-    schedule : Schedule
-        The result.
-    needs : str
-        Resources that it takes and that may be missing; empty if none.
-    fits : bool
-        Whether the machine has them.
-    without : tuple of str
-        Mechanisms of the machine that are switched off for it.
-    """
-
-    kind: str
-    what: str
-    schedule: Schedule
-    needs: str = ""
-    fits: bool = True
-    without: tuple[Mechanism, ...] = ()
-
-
-def rings(schedule: Schedule) -> list[str]:
-    """Return the values in SMEM or TMEM whose slots are filled and emptied under barriers.
-
-    Slots whose addresses other values share are left out: there is more to it than a number.
-    """
-    return [
-        storage.value
-        for storage in schedule.storage
-        if _is_own(storage) and not _shared(schedule, storage) and _refills(schedule, storage)
-    ]
-
-
-def deeper(schedule: Schedule, values: Collection[str], by: int) -> Changed:
-    """Give rings more slots."""
-    changed = schedule
-    needs: Counter[str] = Counter()
-    for storage in schedule.storage:
-        if storage.value in values and _is_own(storage):
-            changed = _resized(changed, storage, storage.slots + by)
-            needs[storage.memory] += by * storage.size
-    texts, fits = [], True
-    for memory, more in needs.items():
-        there = schedule.machine.memories.by_name.get(memory)
-        free = math.inf if there is None else there.available - _end(schedule, memory)
-        fits = fits and more <= free
-        lack = "" if more <= free else f", {max(0, free)} are free"
-        texts.append(f"{more} {UNITS[memory]} more{lack}")
-    ring, each = ("rings", " each") if len(values) > 1 else ("ring", "")
-    what = f"{ring} of {' and '.join(values)} deeper by {plural(by, 'slot')}{each}"
-    return Changed("ring", what, changed, "; ".join(texts), fits)
+    what: str  # the change in words
+    schedule: Schedule  # the result
+    needs: str = ""  # resources that it takes and that may be missing; empty if none
+    fits: bool = True  # whether the machine has them
 
 
 def streaming(schedule: Schedule) -> list[str]:
@@ -132,7 +79,7 @@ def _with_slots(schedule: Schedule, wanted: Callable[[int], int], what: str) -> 
                 )
             changed = _resized(changed, storage, slots)
     needs = _lacking(changed, schedule)
-    return Changed("ring", what + " and ".join(names), changed, needs, not needs)
+    return Changed(what + " and ".join(names), changed, needs, not needs)
 
 
 def _lacking(changed: Schedule, schedule: Schedule) -> str:

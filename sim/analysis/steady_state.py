@@ -21,16 +21,11 @@ STUDENT = {20: 2.093, 10: 2.262, 5: 2.776}
 class Batches(Part):
     """A 95 % confidence interval of the interval, by the method of batch means.
 
-    Attributes
-    ----------
-    half_width_cycles : float
-        Cycles by which the true mean differs from the measured one at most, 19 times of 20.
-    batches, batch_iterations : int
-        Batches, and iterations in each.
-    correlation : float
-        Lag-1 autocorrelation of the batch means.
-    believable : bool
-        Whether they look independent; if not, more iterations are needed.
+    `half_width_cycles`: cycles by which the true mean differs from the measured one at most, 19
+    times of 20.
+    `batches`, `batch_iterations`: batches, and iterations in each.
+    `correlation`: lag-1 autocorrelation of the batch means.
+    `believable`: whether they look independent; if not, more iterations are needed.
     """
 
     half_width_cycles: float

@@ -132,12 +132,9 @@ class Ends:
     `assignment`: group by operation; without it each accumulator has a group of its own.
     `partial`: whether results stay as they are accumulated, and are added up where they are stored.
 
-    Attributes
-    ----------
-    prologue, epilogue, stores : float
-        Cycles of the loads before, of the longest group's work behind, of its stores.
-    not_costed : list of str
-        Operations that the machine has no rule for.
+    `prologue`, `epilogue`, `stores`: cycles of the loads before, of the longest group's work
+    behind, of its stores.
+    `not_costed`: operations that the machine has no rule for.
     """
 
     def __init__(

@@ -26,24 +26,14 @@ DEFAULT_HEADS = 16
 class Shares(Part):
     """The time of all SMs by cause, in parts of 1.
 
-    Attributes
-    ----------
-    products : float
-        Products of the problem, at the rate of the unit that computes them.
-    launch : float
-        From the kernel before to this one.
-    fill : float
-        Loads before the loop, and the loop until it computes for the first time.
-    loop : float
-        Excess of the loop's steady pace over its products' work.
-    drain : float
-        The rest of the loop.
-    epilogue : float
-        Reading, scaling, converting, staging and storing the results.
-    edges : float
-        Products beyond the problem: of tiles that it does not fill, or behind the diagonal.
-    last_wave : float
-        SMs that have no tile left.
+    `products`: products of the problem, at the rate of the unit that computes them.
+    `launch`: from the kernel before to this one.
+    `fill`: loads before the loop, and the loop until it computes for the first time.
+    `loop`: excess of the loop's steady pace over its products' work.
+    `drain`: the rest of the loop.
+    `epilogue`: reading, scaling, converting, staging and storing the results.
+    `edges`: products beyond the problem: of tiles that it does not fill, or behind the diagonal.
+    `last_wave`: SMs that have no tile left.
     """
 
     products: float
@@ -59,24 +49,15 @@ class Shares(Part):
 class Time(Part):
     """The time of a whole kernel for a problem.
 
-    Attributes
-    ----------
-    sizes : dict
-        Sizes of the problem, by name.
-    tiles, tiles_per_multiprocessor : int
-        Output tiles in all, and of the SM that has most.
-    iterations : int
-        Iterations of the loop for the tile that has most.
-    prologue_cycles, loop_cycles, epilogue_cycles : float
-        Cycles of that tile: loads before the loop, the loop from its first issue to its last
-        result, and the work after it.
-    overlapped_cycles : float
-        Part of these that a persistent block hides behind its neighbours' loops; counted for all
-        tiles but one.
-    microseconds, tflops : float
-        Time and rate of the kernel, at the clock, launch included.
-    shares : Shares
-        The time of all SMs by cause.
+    `sizes`: sizes of the problem, by name.
+    `tiles`, `tiles_per_multiprocessor`: output tiles in all, and of the SM that has most.
+    `iterations`: iterations of the loop for the tile that has most.
+    `prologue_cycles`, `loop_cycles`, `epilogue_cycles`: cycles of that tile: loads before the loop,
+    the loop from its first issue to its last result, and the work after it.
+    `overlapped_cycles`: part of these that a persistent block hides behind its neighbours' loops;
+    counted for all tiles but one.
+    `microseconds`, `tflops`: time and rate of the kernel, at the clock, launch included.
+    `shares`: the time of all SMs by cause.
     """
 
     sizes: dict[str, int]
@@ -95,21 +76,10 @@ class Time(Part):
 class Kernel(Part):
     """Estimates for several problems, with their assumptions.
 
-    Attributes
-    ----------
-    tile : tuple of int
-        Rows of an output tile, and rows of the other sequence in an iteration; of a product its
-        rows, its columns, and the depth of an iteration.
-    persistent : bool
-        Whether a block goes on to its next tile, and loads for it meanwhile.
-    clock_mhz : float
-        Clock.
-    clock_source : str
-        Where it comes from.
-    not_costed : tuple of str
-        Work that the machine file has no rule or figure for; its cost counts as 0.
-    estimates : tuple of Time
-        The estimate of each problem.
+    `tile`: rows of an output tile, and rows of the other sequence in an iteration; of a product its
+    rows, its columns, and the depth of an iteration.
+    `persistent`: whether a block goes on to its next tile, and loads for it meanwhile.
+    `not_costed`: work that the machine file has no rule or figure for; its cost counts as 0.
     """
 
     tile: tuple[int, ...]
@@ -169,12 +139,8 @@ class WholeKernel:
     `interval`: cycles in which long loops go on, if a longer run than `Pace`'s has shown them.
     `partial`: whether a tile's result is added to others in global memory, unconverted.
 
-    Attributes
-    ----------
-    clock_mhz, clock_source : float, str
-        Clock and where it comes from.
-    not_costed : list of str
-        Work that the machine file has no rule or figure for.
+    `clock_mhz`, `clock_source`: clock and where it comes from.
+    `not_costed`: work that the machine file has no rule or figure for.
     """
 
     def __init__(

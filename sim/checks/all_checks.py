@@ -32,14 +32,9 @@ MOST_ITERATIONS = 1000
 class Checks(Part):
     """Results of a short run of a program; races and wrong reads end the run instead.
 
-    Attributes
-    ----------
-    iterations : int
-        Iterations that were executed.
-    occupancy : dict of str to Occupied
-        How full memories and registers were.
-    numbers : Numbers, optional
-        Results on NumPy tiles, if they were asked for.
+    `iterations`: iterations that were executed.
+    `occupancy`: how full memories and registers were.
+    `numbers`: results on NumPy tiles, if they were asked for.
     """
 
     iterations: NonNegativeInt

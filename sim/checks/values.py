@@ -33,12 +33,7 @@ END_READ, END_WRITE, BEGIN = range(3)
 class WrongResult(Part):
     """A result that is not the one of the loop as written.
 
-    Attributes
-    ----------
-    operation, iteration : str, int
-        Which result.
-    elements, different : int
-        Elements of the tile, and how many of them differ.
+    `elements`, `different`: elements of the tile, and how many of them differ.
     """
 
     operation: str
@@ -50,19 +45,13 @@ class WrongResult(Part):
 class Numbers(Part):
     """Comparison of a program's numbers with those of the loop as written.
 
-    Attributes
-    ----------
-    results : int
-        Tiles that leave the loop: those stored, and the last instances of those carried.
-    wrong : tuple of WrongResult
-        Results that differ, in any element, from those of the loop as written.
-    silent : str, optional
-        The operation that does not say what it computes, so that all but loads computed stand-ins:
-        arbitrary functions that only distinguish their operands.
-    formula_error : float, optional
-        Largest error against the formula of a packaged kernel, relative to the largest element.
-    formula_tolerance : float, optional
-        The error that roundings to float16 account for.
+    `results`: tiles that leave the loop: those stored, and the last instances of those carried.
+    `wrong`: results that differ, in any element, from those of the loop as written.
+    `silent`: the operation that does not say what it computes, so that all but loads computed
+    stand-ins: arbitrary functions that only distinguish their operands.
+    `formula_error`: largest error against the formula of a packaged kernel, relative to the largest
+    element.
+    `formula_tolerance`: the error that roundings to float16 account for.
     """
 
     results: NonNegativeInt

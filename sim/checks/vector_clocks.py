@@ -70,14 +70,8 @@ class OperationClock:
 class HappenedBefore:
     """Tracks what every warp and every operation knows of the others.
 
-    Attributes
-    ----------
-    agents : dict
-        The agent of every warp, by group and number.
-    clocks : list of Clock
-        The clocks of the warps' agents.
-    handlers : Handlers
-        Its handlers, by type of event.
+    `agents`: the agent of every warp, by group and number.
+    `handlers`: its handlers, by type of event.
 
     Raises
     ------

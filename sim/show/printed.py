@@ -16,10 +16,8 @@ from twill.base.formats import (
     signed_percent,
     tenths,
     teraflops,
-    yes,
 )
 from twill.base.tables import Column, Table
-from twill.sim.analysis.advice import WORTH, Advice
 from twill.sim.analysis.profile import Critical, Link, Profile, Spent, links
 from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.checks import Checks
@@ -36,7 +34,7 @@ OF_REGISTERS = "registers of "
 def print_run(result: Run) -> None:
     """Print what a run achieved, and where its units and its groups spent their time.
 
-    A profile adds the chain that sets the pace; advice adds changes that were tried.
+    A profile adds the chain that sets the pace.
     """
     _print_conditions(result)
     _print_achieved(result)
@@ -52,8 +50,6 @@ def print_run(result: Run) -> None:
         stalls_table(result.profile).print()
         if result.profile.critical is not None:
             print_pace(result.profile.critical)
-    if result.advice is not None:
-        _print_advice(result.advice)
     if result.checks is not None:
         print_checks(result.checks)
     if result.kernel is not None:
@@ -215,22 +211,6 @@ def _shortened(chain: list[Link]) -> list[Link]:
     if rest > 0:
         kept.append(Link(place="elsewhere", working=True, subjects=(), cycles=rest))
     return kept
-
-
-# -- what to change ---------------------------------------------------------------------------
-
-
-def _print_advice(advice: Sequence[Advice]) -> None:
-    worth = [one for one in advice if one.gain >= WORTH]
-    if not worth:
-        say(f"Nothing of {len(advice)} changes that were tried makes it faster.")
-        return
-    less = f"{len(advice) - len(worth)} other changes that were tried save less than"
-    columns = [Column("what to change, tried"), Column("cycles per iteration", form=cycles)]
-    columns += [Column("saved", form=percent), Column("fits")]
-    rows = [(a.what, a.interval_cycles, a.gain, yes(a.fits) if a.needs else "") for a in worth]
-    notes = [f"{one.what}: needs {one.needs}" for one in worth if one.needs]
-    Table(columns, rows, notes=[*notes, f"{less} {percent(WORTH)}."]).print()
 
 
 # -- checks -----------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -14,9 +12,7 @@ import twill
 from tests.support.small import tmem_of
 from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Tile
-from twill.frontends.schedules import load_schedule
 from twill.schemas import SCHEMAS, schema_text
-from twill.verification import Verdict, Violation
 
 LOOP = {"name": "x", "operations": [{"name": "a", "kind": "k"}]}
 
@@ -199,30 +195,6 @@ def test_placements_are_a_table(paper_schedule: twill.Schedule) -> None:
     assert dict(frame["stage"] * interval + frame["row"]) == paper_schedule.start
 
 
-def test_notebooks_show_a_table_and_what_groups_issue(paper_schedule: twill.Schedule) -> None:
-    shown = paper_schedule._repr_html_()
-    loop = paper_schedule.loop.model_copy(update={"name": "<b>"})
-    named = paper_schedule.model_copy(update={"loop": loop})
-    assert all(f'<td class="words">{o.name}</td>' in shown for o in loop.operations)
-    titles = re.findall("<title>(.*?): ", shown)
-    assert set(titles) == set(paper_schedule.start)
-    ET.fromstring(shown[shown.index("<svg") :])  # noqa: S314 - written above
-    assert "<p>&lt;b&gt; on paper_example" in named._repr_html_()
-    # One without times, as polishing makes, is a table.
-    assert "<svg" not in load_schedule("paper_example_by_hand")._repr_html_()
-
-
-def test_notebooks_show_loops_machines_and_verdicts(paper_schedule: twill.Schedule) -> None:
-    loop, machine = paper_schedule.loop, paper_schedule.machine
-    shown = loop._repr_html_()
-    assert all(f'<td class="words">{o.name}</td>' in shown for o in loop.operations)
-    assert all(f'<td class="words">{unit}</td>' in machine._repr_html_() for unit in machine.units)
-    assert "<p>&lt;b&gt;: 3 operations" in loop.model_copy(update={"name": "<b>"})._repr_html_()
-    assert twill.verify(paper_schedule)._repr_html_().startswith("<p>valid, ")
-    broken = Verdict((Violation("<r>", "a > b"),), ("<r>",))
-    assert "<li>&lt;r&gt;: a &gt; b</li>" in broken._repr_html_()
-
-
 def test_a_run_is_a_table_of_cycles(paper_schedule: twill.Schedule) -> None:
     run = twill.sim.run(paper_schedule)
     frame = run.to_pandas()
@@ -230,6 +202,3 @@ def test_a_run_is_a_table_of_cycles(paper_schedule: twill.Schedule) -> None:
     assert dict(frame["share"].groupby("group").sum()) == pytest.approx(
         dict.fromkeys(run.groups, 1)
     )
-    shown = run._repr_html_()
-    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', shown)]
-    assert sum(w for w in widths if w > 0.5) == pytest.approx(600 * len(run.groups), rel=0.01)

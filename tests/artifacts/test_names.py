@@ -15,11 +15,11 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.sampled import sampled
+from tests.support.static import static_schedule
 from twill.artifacts.machine import Machine
 from twill.base.errors import InputError
 from twill.base.names import MOST_NAME, cell, elided, one_line, visible, wrong
 from twill.frontends.builder import LoopBuilder
-from twill.search.scheduler import schedule as static_schedule
 
 SIM = ("python", "-m", "twill.sim")
 PAPER = ("-m", "paper_example")
@@ -108,7 +108,7 @@ def test_studies_take_every_name(scheduled: Path) -> None:
     texts(scheduled / "c/comparison.svg")
     axis = ("--set", "synchronisation=1,2", "--iterations", "24")
     call(scheduled, *SIM, "sweep", "s.json", *axis, "-o", "w")
-    call(scheduled, "twill", "explore", "c", "w", "-o", "r.html")
+    call(scheduled, "twill", "explore", "s.json", "-o", "r.html")
 
 
 # -- what no name may be --------------------------------------------------------------------------

@@ -246,3 +246,9 @@ def test_what_cannot_be_migrated_is_one_line(text: str, message: str, tmp_path: 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"twill: {file}: {message}")
     assert done.stderr.count("\n") == 1
+
+
+def test_refined_time_is_read_as_exact_time(paper_schedule: Schedule) -> None:
+    document = json.loads(paper_schedule.to_json())
+    document["time"] = {"mode": "refined", "costs": [[2, 1]], "budget": 9, "distortion": 2.0}
+    assert Schedule.from_json(json.dumps(document)) == paper_schedule

@@ -13,6 +13,7 @@ import pytest
 
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from tests.verification.test_verifier import broken
 from twill.artifacts.proof import LowerBound, Weight
 from twill.bounds import bounds, configurations, every_bound
@@ -25,7 +26,6 @@ from twill.explain import explain
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups
-from twill.search.scheduler import schedule as static_schedule
 from twill.verification import bounds as verified_configurations
 from twill.verification.bounds import check_configurations
 from twill.verification.reading import Model, read_model

@@ -13,6 +13,7 @@ import twill
 from tests.support.commands import in_process
 from tests.support.judged import violations
 from tests.support.proving import prove
+from tests.support.static import static_schedule
 from tests.support.synthetic import synthetic_loop
 from twill.artifacts.machine import Machine
 from twill.bounds import bounds, every_bound, least_stages
@@ -23,7 +24,6 @@ from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached
-from twill.search.scheduler import schedule as static_schedule
 from twill.verification.bounds import check_configurations
 from twill.verification.reading import read_model
 

@@ -15,6 +15,7 @@ import pytest
 import twill
 from tests.support.judged import as_read
 from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
+from tests.support.static import static_schedule
 from tests.support.tampering import Data
 from twill.artifacts.loop import Cost, Operation, Step
 from twill.artifacts.proof import LevelProof, LowerBound, Proof
@@ -46,7 +47,6 @@ from twill.search.known import (
     proofs,
 )
 from twill.search.questions import Outcome
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import _largest, least_value
 from twill.verification.bounds import by_recurrences, least_interval, shortest, unit_needs
 

@@ -14,10 +14,10 @@ import typer
 
 import twill
 from tests.support.commands import TWILL, in_process
+from tests.support.static import static_schedule
 from twill.cli.main import app
 from twill.frontends import load_loop
 from twill.schemas import SCHEMAS
-from twill.search.scheduler import schedule as static_schedule
 
 ROOT = Path(__file__).parents[2]
 DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward.sm90.mlir")
@@ -75,7 +75,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "machine show": {("hopper_h100",): "machine-facts", ("ddg",): "machine-facts"},
     "machine check": {("hopper_h100",): "machine-audit", ("m.toml",): "machine-audit"},
     "sim run": {
-        (HAND, "--iterations", "24", "--values", "--advice"): "run",
+        (HAND, "--iterations", "24", "--values"): "run",
         ("fa4_forward", "--iterations", "12", "--sequence", "512"): "run",
         (str(ROOT / "tests/data/machine_code/gemm_grouped.py"),): "compiled",
     },

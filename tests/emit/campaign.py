@@ -25,6 +25,7 @@ from random import Random
 
 import twill
 from tests.support.pages import ROOT
+from tests.support.static import static_schedule
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import TwillError
 from twill.compiled.compiler import compiled_kernel
@@ -36,7 +37,6 @@ from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs
 from twill.polish.moves import Moves
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.emulator import emulate
 
 FOLDERS = tuple(ROOT / f for f in ("traces/gallery", "tests/data/kernels", "tests/data/arguments"))

@@ -17,6 +17,7 @@ import twill
 from tests.support.pages import ROOT
 from tests.support.sampled import sampled
 from tests.support.solved import STORED, solved_once, stored
+from tests.support.static import static_schedule
 from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
@@ -30,7 +31,6 @@ from twill.lower.prepare import prepared
 from twill.polish.candidates import Programs
 from twill.polish.moves import Moves
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.emulator import Emulation, emulate, load, stand_ins
 
 pytestmark = pytest.mark.usefixtures("first_arguments")

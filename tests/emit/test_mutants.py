@@ -10,11 +10,11 @@ import pytest
 import twill
 from tests.emit.mutants import Judge, arithmetic_mutants, judged, mutants
 from tests.emit.test_emit import GALLERY, written
+from tests.support.static import static_schedule
 from twill.base.errors import RefusedError
 from twill.emit import emitted
 from twill.frontends import load_loop
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 
 IMPLIED = {
     "gemm_blackwell": [

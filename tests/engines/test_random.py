@@ -9,6 +9,7 @@ import pytest
 
 import twill
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
+from tests.support.static import static_schedule
 from twill.base.errors import RefusedError
 from twill.bounds import bounds
 from twill.engines import EngineFactory
@@ -18,7 +19,6 @@ from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.search.answer import within_registers
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import Found, search
 
 ALL = 500

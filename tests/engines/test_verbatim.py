@@ -12,13 +12,13 @@ import pytest
 import twill
 from tests.support.printed import Printed
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.base.deadline import Deadline
 from twill.base.errors import InputError, RefusedError
 from twill.bounds import bounds
 from twill.engines import Limits, Question, Status
 from twill.engines.paper import VerbatimEngine
 from twill.engines.yices import DifferenceEngine
-from twill.engines.yices.system import anchor_of
 from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
@@ -26,7 +26,6 @@ from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.operations import Wishes
 from twill.problem.solution import Assignment
 from twill.search.paper_search import paper_search
-from twill.search.scheduler import schedule as static_schedule
 
 Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
@@ -163,13 +162,6 @@ def test_the_engine_reads_the_figures_as_an_evaluation_slot_by_slot_does(seeds: 
     assert 30 < sum(outcomes) < len(outcomes) - 30
 
 
-def shape_of(problem: Problem, interval: int, like: Assignment) -> tuple[tuple[int, int, int], ...]:
-    """Return group, stage and row of every operation, rows counted from the anchor's."""
-    row = like.start[anchor_of(problem)] % interval
-    places = [divmod(time - row, interval) for time in like.start]
-    return tuple((g, *place) for g, place in zip(like.group, places, strict=True))
-
-
 @pytest.mark.parametrize(
     "seeds", [range(12), pytest.param(range(12, 40), marks=pytest.mark.slow)], ids=str
 )
@@ -186,7 +178,6 @@ def test_wishes_are_read_as_the_evaluation_does(seeds: range) -> None:
         for wishes in (
             Wishes(pins=tuple((v, generator.choice("xy")) for v in two)),
             Wishes(orders=((two[0], two[1]),)),
-            Wishes(shape=shape_of(problem, interval, tried[0])),
         ):
             wished = replace(problem, wishes=wishes)
             engines: dict[tuple[WarpGroup, ...], VerbatimEngine] = {}
@@ -202,11 +193,11 @@ def test_wishes_are_read_as_the_evaluation_does(seeds: range) -> None:
                 given = accepts(engines[groups], candidate)
                 fine = expected.completion() and expected.wishes()
                 assert given == ("sat" if fine else "unsat"), (seed, wishes, candidate)
-                outcomes.append((bool(wishes.shape), fine))
+                outcomes.append((bool(wishes.pins), fine))
             for engine in engines.values():
                 engine.dispose()
-    for shaped in (True, False):
-        assert min(outcomes.count((shaped, fine)) for fine in (True, False)) > len(seeds) / 2
+    for pinned in (True, False):
+        assert min(outcomes.count((pinned, fine)) for fine in (True, False)) > len(seeds) / 2
 
 
 # -- against the model ----------------------------------------------------------------------------

@@ -12,12 +12,12 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.bounds import resource_argument, resource_bound
 from twill.engines.yices import DifferenceEngine
 from twill.explain import Explanation, Role, explain
 from twill.explain.levers import Lever, levers
 from twill.problem import build_problem
-from twill.search.scheduler import schedule as static_schedule
 
 
 def solved(operations: Any, edges: Any, machine: twill.Machine, **options: Any) -> twill.Schedule:

@@ -10,6 +10,7 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
+from tests.support.static import static_schedule
 from twill.bounds.programs import program_bounds
 from twill.explain.programs import (
     ProgramExplanation,
@@ -20,7 +21,6 @@ from twill.explain.programs import (
 )
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.execute import simulate

@@ -10,8 +10,8 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.explain import reprove
-from twill.search.scheduler import schedule as static_schedule
 
 ONLY_GROUP = {"groups": 1}
 
@@ -21,7 +21,7 @@ def one_group(engine: str = "both") -> twill.Schedule:
     operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1})
     loop = small_loop(operations, [edge("a", "b")])
-    return static_schedule(loop, machine, limits=ONLY_GROUP, engine=engine)  # type: ignore[arg-type]
+    return static_schedule(loop, machine, limits=ONLY_GROUP, engine=engine)
 
 
 def without_its_limit(schedule: twill.Schedule) -> twill.Schedule:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import twill
+from tests.support.static import static_schedule
 from twill.artifacts.loop import Loop
 from twill.bounds import bounds
 from twill.frontends.builder import Value
 from twill.problem import build_problem
-from twill.search.scheduler import schedule as static_schedule
 
 Builder = twill.LoopBuilder
 

@@ -13,12 +13,12 @@ import pytest
 
 import twill
 from tests.support.layouts import LINEAR
+from tests.support.static import static_schedule
 from twill.artifacts.loop import Loop
 from twill.bounds import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.format import tile_of
 from twill.problem import build_problem
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check
 
 FILE = Path(__file__).parents[2] / "docs" / "reading" / "two_products.ddg.json"

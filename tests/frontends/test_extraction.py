@@ -25,10 +25,10 @@ from tests.support.snippets import (
     tma_load,
     tma_store,
 )
+from tests.support.static import static_schedule
 from twill.artifacts.loop import Tile
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.ttgir import extract, load_ttgir
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks.dataflow import Dataflow
 
 PACKAGED = Path(__file__).parents[2] / "traces" / "ttgir"

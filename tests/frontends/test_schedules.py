@@ -13,6 +13,7 @@ from xdsl.parser import Parser
 
 import twill
 from tests.support.small import random_loop
+from tests.support.static import static_schedule
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Group
 from twill.frontends import packaged_loops
@@ -25,7 +26,6 @@ from twill.frontends.schedules import (
 from twill.frontends.ttgir.reader import integer, name_of, string
 from twill.polish import polish
 from twill.search.request import Request
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 from twill.show.ir import PLAIN, ir
 

@@ -19,13 +19,13 @@ from tests.support.loop_graphs import same_graph
 from tests.support.loop_values import evaluate, parts_outside, random_outside
 from tests.support.sampled import sampled
 from tests.support.small import op, small_loop
+from tests.support.static import static_schedule
 from tests.validation.make_ttgir import BLACKWELL, Packaged
 from twill.artifacts.loop import Dependence, DependenceKind, Invariant, Loop, Operation, Read, Tile
 from twill.frontends.builder import Value
 from twill.frontends.subtiling import Plan, Rewriter, Role, plan_subtiles
 from twill.frontends.subtiling.dimensions import RESULT, is_product, with_tiles
 from twill.frontends.ttgir import load_ttgir
-from twill.search.scheduler import schedule as static_schedule
 
 DUMPS = Path(__file__).parents[2] / "traces" / "ttgir"
 ANY_SIZE = twill.Machine.named("paper_example")

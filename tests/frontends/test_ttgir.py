@@ -9,9 +9,9 @@ import random
 import pytest
 
 import twill
+from tests.support.static import static_schedule
 from twill.frontends.ttgir import extract
 from twill.frontends.ttgir.draft import Flow, distinct
-from twill.search.scheduler import schedule as static_schedule
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 import twill
 from tests.support.pseudocode import Interpreter
 from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.artifacts.order import Order
 from twill.artifacts.program import Get
 from twill.frontends.schedules import parse_schedule_ir, scheduled
-from twill.search.scheduler import schedule as static_schedule
 from twill.show.code import code
 from twill.show.differences import Comparison
 from twill.show.ir import ir

@@ -12,6 +12,7 @@ import twill
 from tests.support.programs import unsolved
 from tests.support.pseudocode import Interpreter
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Arrive, Await, Barrier, Fence, Instruction, Issue, Storage, Wait
 from twill.artifacts.schedule import Schedule
@@ -20,7 +21,6 @@ from twill.frontends.schedules import parse_schedule_ir
 from twill.lower.baselines import multi_warp, sequential
 from twill.lower.fences import with_fences
 from twill.problem.groups import WarpGroup
-from twill.search.scheduler import schedule as static_schedule
 from twill.show.code import code
 from twill.show.ir import ir
 from twill.sim.checks import check

@@ -9,11 +9,11 @@ import pytest
 import twill
 from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
 from twill.artifacts.program import Await, Get, Instruction, Issue, Put, Storage
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim import run
 from twill.sim.checks import check
 from twill.verification.registers import registers_along_programs

@@ -19,12 +19,12 @@ from tests.support.small import (
     small_machine,
     tight_loop,
 )
+from tests.support.static import static_schedule
 from tests.support.unrolled import unrolled
 from twill.artifacts.program import Arrive, Await, Get, Interleave, Issue, Program, Put, Wait
 from twill.artifacts.schedule import Rules
 from twill.frontends import load_loop
 from twill.problem.groups import WarpGroup
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.values import Values

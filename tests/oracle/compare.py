@@ -10,6 +10,7 @@ import twill
 from tests.oracle.facts import Facts, facts
 from tests.oracle.packing import Undecided
 from tests.oracle.system import LEVELS, RULES, Answer, System
+from tests.support.static import static_schedule
 from twill.base.errors import DefectError
 from twill.lower import realize
 from twill.problem import build_problem
@@ -17,7 +18,6 @@ from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment
 from twill.search.answer import within_registers
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 
 MOST_STAGES = 4
 EFFORT = 4.0

@@ -11,7 +11,7 @@ from tests.oracle.campaign import Figures
 from tests.oracle.compare import compare
 from tests.oracle.loops import FEATURES
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.search.scheduler import schedule as solve
+from tests.support.static import static_schedule as solve
 
 FEW = 6
 CHUNKS, CHUNK = 50, 100

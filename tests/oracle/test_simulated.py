@@ -13,10 +13,10 @@ import twill
 from tests.oracle.compare import compare
 from tests.oracle.simulate import simulated
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from tests.support.static import static_schedule as solve
 from twill.frontends import packaged_loops
 from twill.problem.groups import WarpGroup
 from twill.search.request import Options
-from twill.search.scheduler import schedule as solve
 
 QUICK = ("paper_example", "skipped_interval")
 FOUND = Path(__file__).parents[1] / "data" / "simulated"

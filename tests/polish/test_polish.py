@@ -21,6 +21,7 @@ import twill
 from tests.support.commands import in_process
 from tests.support.small import random_loop
 from tests.support.solved import solved_once
+from tests.support.static import static_schedule
 from tests.support.synthetic import synthetic_loop
 from twill.base import deadline
 from twill.base.errors import Refusal
@@ -35,7 +36,6 @@ from twill.polish.roles import Roles
 from twill.polish.search import Point, best_of, confirmed, looked_at
 from twill.polish.tuning import TUNING
 from twill.search.request import Request
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 from twill.show.schedule import schedule_data
 from twill.sim.checks import check

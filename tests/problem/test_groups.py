@@ -7,6 +7,7 @@ import pytest
 import twill
 from tests.oracle.test_cases import case
 from tests.support.small import op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.base.errors import RefusedError
 from twill.problem import build_problem
 from twill.problem.groups import (
@@ -20,7 +21,6 @@ from twill.problem.groups import (
     pools,
 )
 from twill.search.request import EngineName
-from twill.search.scheduler import schedule as static_schedule
 
 ENGINES: list[EngineName] = ["both", "difference", "cpsat"]
 UNITS = {"TC": 1, "A": 1, "B": 2, "TMA": 1}

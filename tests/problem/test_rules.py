@@ -16,6 +16,7 @@ import twill
 from tests.oracle.loops import random_loop
 from tests.support.small import edge, op, small_loop, small_machine
 from tests.support.small import random_loop as small_random_loop
+from tests.support.static import static_schedule as solve
 from twill.artifacts.loop import Dependence
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules
@@ -23,7 +24,6 @@ from twill.base.errors import DefectError, RefusedError
 from twill.frontends import load_loop, packaged_loops
 from twill.problem import Problem, build_problem
 from twill.problem import rules as model
-from twill.search.scheduler import schedule as solve
 from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 
 

@@ -1,4 +1,4 @@
-"""What a user decides beforehand: limits, pins, orders; refined time; the same bytes again."""
+"""What a user decides beforehand: limits, pins, orders; the same bytes again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
+from tests.support.static import static_schedule
 from twill.base.errors import InputError, RefusedError
 from twill.search.request import EngineName
-from twill.search.scheduler import schedule as static_schedule
 
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
 
@@ -205,54 +205,6 @@ def test_contradictory_wishes_end_in_status_1() -> None:
     assert done.returncode == 1
     assert "wishes" in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-# -- refined time -------------------------------------------------------------------------------
-
-
-def test_refined_time_is_exact_where_normalization_changes_nothing() -> None:
-    compared = 0
-    for seed in (5, 6, 8, 9, 11, 12):
-        loop, machine = tight_loop(seed)
-        try:
-            exact = static_schedule(loop, machine)
-            normalized = static_schedule(loop, machine, time="normalized")
-        except RefusedError:
-            continue
-        if any(a != b for a, b in normalized.time.costs):
-            continue
-        refined = static_schedule(loop, machine, time="refined")
-        assert refined.initiation_interval == exact.initiation_interval, seed
-        assert refined.stages == exact.stages
-        assert twill.verify(refined).violations == ()
-        compared += 1
-    assert compared > 2
-
-
-def test_refined_time_is_valid_and_no_faster_than_exact() -> None:
-    """Sums of 9 slots for 1530 cycles: 700, 330 and 500 are no multiples of one slot."""
-    operations = [op("a", "TC", 700), op("b", "ALU", 330), op("c", "TC", 500)]
-    loop, machine = small_loop(operations, [edge("a", "b"), edge("b", "c")]), small_machine()
-    refined = static_schedule(loop, machine, time="refined", budget=9)
-    assert any(a != b for a, b in refined.time.costs)
-    exact = static_schedule(loop, machine)
-    assert exact.initiation_interval == 1200
-    assert (refined.initiation_interval or 0) >= 1200
-    assert twill.verify(refined).violations == ()
-    assert refined.proof is not None
-    assert refined.proof.bound.reason == "not proved"
-
-
-@pytest.mark.slow
-def test_refined_attention_is_valid_and_no_faster_than_exact(
-    attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
-) -> None:
-    refined = static_schedule(attention, hopper, time="refined")
-    assert refined.time.mode == "refined"
-    assert (refined.initiation_interval or 0) >= (attention_schedule.initiation_interval or 0)
-    assert twill.verify(refined).violations == ()
-    assert refined.proof is not None
-    assert refined.proof.bound.reason == "not proved"
 
 
 # -- determinism --------------------------------------------------------------------------------

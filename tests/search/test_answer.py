@@ -14,6 +14,7 @@ import twill
 from tests.engines.test_verbatim import running_maximum
 from tests.support.commands import TWILL, in_process
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.base.errors import DefectError, RefusedError
 from twill.engines.yices import DifferenceEngine
 from twill.lower import realize
@@ -21,7 +22,6 @@ from twill.problem import build_problem
 from twill.search import answer
 from twill.search.answer import lacking, later, with_spare
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import search
 
 Example = tuple[twill.Loop, twill.Machine]

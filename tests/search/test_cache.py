@@ -15,12 +15,12 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
+from tests.support.static import static_schedule
 from twill.base.files import cache_folder
 from twill.search import scheduler
 from twill.search.cache import Cache, _head, _used, code_hash, proved, request_key
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
-from twill.search.scheduler import schedule as static_schedule
 
 STATIC = ("schedule", "paper_example", "-m", "paper_example", "--model", "paper")
 
@@ -302,15 +302,8 @@ def test_every_kind_of_answer_is_known_again(
     assert (first.cached, second.cached) == (False, True)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [(), pytest.param(("--memory", "4000"), marks=pytest.mark.slow)],
-    ids=["here", "in a child"],
-)
-def test_the_command_tells_of_a_tampered_answer(
-    tmp_path: Path, no_users_cache: Path, more: tuple[str, ...]
-) -> None:
-    words = ("twill", *STATIC, *more)
+def test_the_command_tells_of_a_tampered_answer(tmp_path: Path, no_users_cache: Path) -> None:
+    words = ("twill", *STATIC)
     right = in_process(*words, folder=tmp_path)
     (file,) = no_users_cache.iterdir()
     schedule = twill.Schedule.from_json(file.read_text().partition("\n")[2])

@@ -20,6 +20,7 @@ import pytest
 import twill
 from tests.support.sampled import sampled
 from tests.support.small import random_loop
+from tests.support.static import static_schedule
 from twill.base import console, deadline
 from twill.base.deadline import Deadline, OutOfTime, check
 from twill.engines.tuning import TUNING, Budget
@@ -27,7 +28,6 @@ from twill.frontends import load_loop, packaged_loops
 from twill.search import search
 from twill.search.request import EngineName, Options, Request
 from twill.search.scheduler import Interrupted, solve
-from twill.search.scheduler import schedule as static_schedule
 
 PACKAGE = Path(twill.__file__).parent
 READS_THE_CLOCK = {"deadline.py"}

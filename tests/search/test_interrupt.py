@@ -80,10 +80,9 @@ def test_an_interruption_ends_the_work(
 
 @pytest.mark.slow
 @pytest.mark.sample
-@pytest.mark.parametrize("more", [[], ["--memory", "4000"]], ids=["here", "memory"])
-def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path, more: list[str]) -> None:
+def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path) -> None:
     command = [*TWILL, "schedule", "fa_fwd_blackwell", "-m", "blackwell_b200", "--no-cache",
-               "--model", "paper", "-o", "out.json", *more]  # fmt: skip
+               "--model", "paper", "-o", "out.json"]  # fmt: skip
     process = started([sys.executable, "-c", SAYS_WHEN_FOUND, *command[3:]], tmp_path)
     try:
         assert process.stdout is not None
@@ -146,27 +145,8 @@ def test_an_interruption_of_a_destructor_ends_the_work() -> None:
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="a signal at a parent's death is Linux's")
-@pytest.mark.parametrize(
-    "words",
-    [
-        [
-            "-m",
-            "twill",
-            "schedule",
-            "fa_bwd_blackwell",
-            "-m",
-            "blackwell_b200",
-            "--model",
-            "paper",
-            "--no-cache",
-            "--memory",
-            "4000",
-        ],
-        ["-m", "tests.validation.bench", "--case", "fa_bwd_blackwell", "--engine", "both"],
-    ],
-    ids=["memory", "bench"],
-)
-def test_a_killed_command_leaves_no_solver_behind(words: list[str], tmp_path: Path) -> None:
+def test_a_killed_command_leaves_no_solver_behind(tmp_path: Path) -> None:
+    words = ["-m", "tests.validation.bench", "--case", "fa_bwd_blackwell", "--engine", "both"]
     process = subprocess.Popen(
         [sys.executable, *words],
         stdout=subprocess.DEVNULL,

@@ -15,6 +15,7 @@ import twill
 from tests.search.test_clock import ticking
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tmem_of
+from tests.support.static import static_schedule
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.proof import LowerBound
 from twill.base.errors import Refusal
@@ -24,7 +25,6 @@ from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.search import Found, least_interval, search
 
 Knows = Callable[[int, int, Limits, bool], bool]

@@ -6,11 +6,11 @@ import pytest
 
 import twill
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.artifacts.loop import Cost, Invariant, Step, Tile
 from twill.problem import build_problem
 from twill.problem.groups import WarpGroup, available_groups, opened_before
 from twill.search.request import EngineName
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.execute import run
 
 ENGINES: list[EngineName] = ["difference", "cpsat"]

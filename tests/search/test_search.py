@@ -10,6 +10,7 @@ import pytest
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine, stages_lost
 from tests.support.solved import STORED, anew, stored
+from tests.support.static import static_schedule
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds import Bounds
 from twill.bounds.infeasible import as_written
@@ -22,7 +23,6 @@ from twill.search import search
 from twill.search.answer import Answering
 from twill.search.questions import Query, Questions
 from twill.search.request import EngineName, Options, Request, TimeMode
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 
 

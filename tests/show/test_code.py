@@ -12,10 +12,10 @@ import pytest
 import twill
 from tests.support.pseudocode import BrokenError, Interpreter, value_of
 from tests.support.small import tight_loop
+from tests.support.static import static_schedule
 from tests.support.unrolled import unrolled
 from twill.artifacts.program import Arrive
 from twill.frontends.schedules import load_schedule
-from twill.search.scheduler import schedule as static_schedule
 from twill.show.code import code, program_data
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import Arrived, Handlers, SimulationError, Waited

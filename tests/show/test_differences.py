@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import twill
 from tests.support.commands import in_process
+from tests.support.static import static_schedule
 from twill.artifacts.program import Issue
 from twill.cli.main import app
 from twill.frontends.schedules import load_schedule
-from twill.search.scheduler import schedule as static_schedule
 from twill.show import looks
 from twill.show.differences import Comparison, matched_groups
 from twill.studies.explore.results import matched_looks

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from tests.sim.test_races import ring
 from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.artifacts.hardware import Memories
 from twill.artifacts.pieces import pieces
 from twill.artifacts.program import Await, Instruction, Issue, Storage
@@ -17,7 +18,6 @@ from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError
 from twill.cli.main import simulator as app
 from twill.frontends.schedules import load_schedule
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy
 from twill.sim.checks.occupied import Occupied

@@ -10,10 +10,10 @@ import twill
 from tests.support.programs import unsolved
 from tests.support.sampled import sampled
 from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
 from twill.artifacts.schedule import Schedule
 from twill.problem.groups import WarpGroup
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.races import Races

@@ -313,3 +313,24 @@ def test_what_differs_from_the_static_interval_is_explained(
     for measured, why in ((3.0, "+50.0%: waits, arrives"), (1.0, "-50.0%: a program goes on")):
         print_run(result.model_copy(update={"measured_interval_cycles": measured}))
         assert why in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wait", [0, 8, 20])
+def test_free_signals_take_the_wait_out_of_latencies(wait: int) -> None:
+    # The product's latency includes the wait for it, as in every machine file; who waits pays it.
+    product = op("mma", "TC", 4, latency=50, asynchronous=True, issue=1, registers=4)
+    loop = small_loop([product, op("use", "ALU", 10)], [edge("mma", "use")])
+    body: list[Instruction] = [
+        Issue(operation="mma"),
+        Await(operation="mma"),
+        Issue(operation="use"),
+    ]
+    machine = small_machine(groups=((4, 1),))
+    costs = machine.synchronisation
+    costs = costs.model_copy(update={"wait": costs.wait.model_copy(update={"value": wait})})
+    machine = machine.model_copy(update={"synchronisation": costs})
+    schedule = unsolved(loop, machine, {"all": body})
+    result = twill.sim.run(schedule, iterations=32)
+    assert result.measured_interval_cycles == 50 + 10 - 1
+    free = twill.sim.run(schedule, iterations=32, without=["synchronisation"])
+    assert free.measured_interval_cycles == 50 - wait + 10 - 1

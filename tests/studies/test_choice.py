@@ -14,6 +14,7 @@ import pytest
 import twill
 from tests.compiled import kernels
 from tests.support.commands import in_process
+from tests.support.static import static_schedule
 from twill.artifacts.proof import OnGpu
 from twill.base.deadline import Deadline
 from twill.base.errors import InputError, MissingLibraryError, RefusedError, TwillError
@@ -24,7 +25,6 @@ from twill.compiled.cubin import Cubin
 from twill.frontends import load_loop
 from twill.polish import Interrupted, Polished
 from twill.schemas import SCHEMAS
-from twill.search.scheduler import schedule as static_schedule
 from twill.show.schedule import promise_words
 from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies import choice

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import twill
+from tests.support.static import static_schedule
 from twill.base.errors import RefusedError
 from twill.emit import epilogue_parts
 from twill.frontends import load_loop
 from twill.polish import DEFAULT_CONDITIONS, polish
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.analysis.rings import with_more_slots
 from twill.studies.depths import deepened
 

@@ -15,7 +15,6 @@ import pytest
 from typer.testing import CliRunner
 
 import twill
-from tests.studies.test_sweep import AXES, sweep
 from tests.support.programs import ring
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError
@@ -27,7 +26,6 @@ from twill.sim.checks.occupancy import Occupancy
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.show.timeline import tracks_within
-from twill.studies.compare import comparison, write_comparisons
 from twill.studies.explore import sections
 from twill.studies.explore.graph import (
     HIGH,
@@ -38,7 +36,7 @@ from twill.studies.explore.graph import (
     layout,
     levels,
 )
-from twill.studies.explore.page import _marker, inlined, page
+from twill.studies.explore.page import _marker, page
 from twill.studies.explore.pictures import (
     Bar,
     Lane,
@@ -48,8 +46,6 @@ from twill.studies.explore.pictures import (
     timeline,
 )
 from twill.studies.explore.steady import ITERATIONS, steady
-from twill.studies.sweep import run_sweep
-from twill.studies.sweep.answers import answers
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 READING = Path(__file__).parents[2] / "docs" / "reading"
@@ -92,19 +88,15 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep, a comparison and a schedule, the last with a name that wants to be markup."""
-    folder = tmp_path_factory.mktemp("results")
-    made = ring(2, 100, 20).model_copy(update={"name": "<b>&ring"})
-    made.save(folder / "ring.json")
-    run_sweep(sweep(str(folder / "ring.json"), axes=AXES), folder / "sweep")
-    found = comparison(load_schedule("paper_example_by_hand"), Conditions(iterations=24))
-    write_comparisons([found], folder / "comparison")
-    return folder
+    """A schedule with a name that wants to be markup."""
+    file = tmp_path_factory.mktemp("results") / "ring.json"
+    ring(2, 100, 20).model_copy(update={"name": "<b>&ring"}).save(file)
+    return file
 
 
 @pytest.fixture(scope="module")
 def html(results: Path) -> str:
-    return page(sections([results / name for name in ("sweep", "comparison", "ring.json")]))
+    return page(sections([results]))
 
 
 def test_the_page_is_whole_and_needs_nothing_else(html: str) -> None:
@@ -115,26 +107,15 @@ def test_the_page_is_whole_and_needs_nothing_else(html: str) -> None:
     assert "@import" not in html
     assert "url(http" not in html
     assert len(reader.ids) == len(set(reader.ids))
-    # Two plots of a sweep, one of a comparison, two breakdowns of stalls, three timelines, and of
-    # the schedule memory and an interval; its graph and arrow are no figures.
-    assert reader.seen.count("figure") == 10
-    assert reader.seen.count("svg") == 12
-    text = " ".join(reader.text)
-    assert "hold from a" in text or "hold up to a" in text
-    assert "paper_example on paper_example: the joint schedule takes 2 cycles" in text
-    assert "1.50 times as fast as the loop as written" in text
-    assert "<b>&ring" in text
+    # Timeline and memory; graph and arrow are no figures.
+    assert reader.seen.count("figure") == 2
+    assert reader.seen.count("svg") == 4
+    assert "<b>&ring" in " ".join(reader.text)
     assert "<b>" not in html
 
 
 def test_equal_results_give_equal_bytes(results: Path, html: str) -> None:
-    assert page(sections([results / n for n in ("sweep", "comparison", "ring.json")])) == html
-
-
-def test_the_page_says_what_the_sweep_says(results: Path, html: str) -> None:
-    made = sweep(str(results / "ring.json"), axes=AXES)
-    for answer in answers(made, run_sweep(made)):
-        assert answer.words.replace("<b>&ring", "&lt;b&gt;&amp;ring") in html
+    assert page(sections([results])) == html
 
 
 def view_of(schedule: Schedule) -> View:
@@ -150,9 +131,6 @@ def test_bars_are_where_the_cycles_are() -> None:
     assert len(drawn.bars) == len(slices)
     for bar, piece in zip(drawn.bars, slices, strict=True):
         assert (bar.begin, bar.end) == (piece.begin - view.begin, piece.end - view.begin)
-    # The reader works 20 cycles of (100 + 20 + 3) / 2, and the rest of them waits.
-    shares = {group: sum(causes.values()) for group, causes in found.spent.items()}
-    assert shares == pytest.approx(dict.fromkeys(shares, 1.0))
 
 
 def test_bars_of_registers_add_up_to_what_is_occupied() -> None:
@@ -276,30 +254,9 @@ def test_schedules_are_beside_each_other_on_one_scale() -> None:
     ]
 
 
-def test_an_unfinished_sweep_is_told(results: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "part"
-    shutil.copytree(results / "sweep", folder)
-    lines = (folder / "journal.jsonl").read_text().splitlines(keepends=True)
-    (folder / "journal.jsonl").write_text("".join(lines[:6]) + '{"point": 9')
-    assert sections([folder])[0].summary[0] == "5 of 15 points are finished"
-    (folder / "journal.jsonl").write_text(lines[0])
-    with pytest.raises(InputError, match="no point is finished yet"):
-        sections([folder])
-    with pytest.raises(InputError, match=r"neither sweep\.json nor comparison\.json"):
+def test_a_folder_is_no_schedule(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a folder; name the schedules in it"):
         sections([tmp_path])
-    (tmp_path / "comparison.json").write_text("[]")
-    with pytest.raises(InputError, match=r"comparison\.json: input should be an object"):
-        sections([tmp_path])
-
-
-def test_figures_take_the_pages_colours() -> None:
-    text = '<?xml?><svg width="9pt" height="8pt" viewBox="0 0 9 8">'
-    text += '<path id="a" style="stroke: #000000"/>'
-    text += '<use xlink:href="#a" clip-path="url(#c)" width="3"/></svg>'
-    assert inlined(text, "f1-") == (
-        '<svg viewBox="0 0 9 8"><path id="f1-a" style="stroke: currentColor"/>'
-        '<use xlink:href="#f1-a" clip-path="url(#f1-c)" width="3"/></svg>'
-    )
 
 
 # -- in Chromium ------------------------------------------------------------------------------
@@ -323,12 +280,12 @@ def browser() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 800, 400])
-@pytest.mark.parametrize("shown", ["results", "schedules"])
+@pytest.mark.parametrize("shown", ["one", "two"])
 def test_in_a_browser(
     browser: Any, html: str, tmp_path: Path, width: int, scheme: str, shown: str
 ) -> None:
     file = tmp_path / "explore.html"
-    file.write_text(html if shown == "results" else page(sections([Path(name) for name in BOTH])))
+    file.write_text(html if shown == "one" else page(sections([Path(name) for name in BOTH])))
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
     )
@@ -352,10 +309,9 @@ def test_in_a_browser(
         assert figure.evaluate("e => e.querySelectorAll('path, rect').length > 3")
     # Text and lines are told from the ground: contrast of at least 4.5 (WCAG 2.2, 1.4.3).
     assert contrast(view, "getComputedStyle(document.body).color") >= 4.5
-    text = ".plot svg text" if shown == "results" else ".bars .name"
-    assert contrast(view, f"getComputedStyle(document.querySelector('{text}')).fill") >= 4.5
+    assert contrast(view, "getComputedStyle(document.querySelector('.bars .name')).fill") >= 4.5
     zoomed_by_keys(view)
-    if shown == "schedules":
+    if shown == "two":
         chosen_everywhere(view)
     view.emulate_media(media="print")
     assert not view.query_selector(".tools").is_visible()

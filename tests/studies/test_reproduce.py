@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import twill
 from tests.golden import golden
+from tests.support.static import static_schedule
 from tests.validation.results import OWN
 from twill.base.errors import InputError, MissingLibraryError, RefusedError
 from twill.bounds import bounds
@@ -17,7 +18,6 @@ from twill.cli.main import app
 from twill.engines import FAMILIES
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.engine import UNMODELLED
 from twill.sim.execute import run
 from twill.studies.reproduce import CASES, claims, print_claims, reproduce

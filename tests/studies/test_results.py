@@ -36,16 +36,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def results(made: Path, tmp_path: Path) -> Path:
     shutil.copytree(made, tmp_path / "results")
+    (tmp_path / "results/sweep.toml").write_text(TOML)
     return tmp_path / "results"
 
 
-FILES = {
-    "sweep/sweep.json": "sweep",
-    "sweep/journal.jsonl": "sweep",
-    "sweep/schedules/paper_example_by_hand.paper_example.joint.json": "sweep",
-    "comparison/comparison.json": "comparison",
-    "comparison/schedules/paper_example.paper_example.swp.json": "comparison",
-}
+FILES = (
+    "sweep/sweep.json",
+    "sweep/journal.jsonl",
+    "sweep/schedules/paper_example_by_hand.paper_example.joint.json",
+)
+AGAIN = (*SIM, "sweep", "sweep.toml", "-o", "sweep")
+TOML = 'items = ["paper_example_by_hand"]\niterations = 24\n[axes]\nsynchronisation = [1.0, 2.0]\n'
 
 
 def changes(text: str) -> dict[str, str]:
@@ -72,13 +73,13 @@ def test_what_was_changed_is_one_line(file: str, results: Path) -> None:
     whole = place.read_text()
     for how, text in changes(whole).items():
         place.write_bytes(text.encode("utf-8", "surrogateescape"))
-        done = in_process("twill", "explore", FILES[file], folder=results)
+        done = in_process(*AGAIN, folder=results)
         assert (done.returncode, done.stdout) == (2, ""), how
         assert done.stderr.startswith(f"twill: {file}"), (how, done.stderr)
         assert done.stderr.count("\n") == 1, how
         assert len(done.stderr) < 400, how
     place.write_text(whole)
-    assert in_process("twill", "explore", FILES[file], folder=results).returncode == 0
+    assert in_process(*AGAIN, folder=results).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -104,15 +105,10 @@ def test_a_row_says_what_its_point_ran_and_what_came_of_it(
     seal = text_hash(f"{sweep}\n{json.dumps(row, ensure_ascii=False)}")
     lacking = json.dumps({"row": row, "hash": seal}, ensure_ascii=False)
     file.write_text("\n".join([header, lacking, *rest, ""]))
-    for command in (("twill", "explore", "sweep"), (*SIM, "sweep", "sweep.toml", "-o", "sweep")):
-        (results / "sweep.toml").write_text(
-            'items = ["paper_example_by_hand"]\niterations = 24\n'
-            "[axes]\nsynchronisation = [1.0, 2.0]\n"
-        )
-        done = in_process(*command, folder=results)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith("twill: sweep/journal.jsonl: ")
-        assert said in done.stderr
+    done = in_process(*AGAIN, folder=results)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("twill: sweep/journal.jsonl: ")
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -120,7 +116,7 @@ def test_a_row_says_what_its_point_ran_and_what_came_of_it(
 def test_a_link_to_a_device_is_one_line(file: str, target: str, results: Path) -> None:
     (results / file).unlink()
     (results / file).symlink_to(target)
-    done = in_process("twill", "explore", FILES[file], folder=results)
+    done = in_process(*AGAIN, folder=results)
     assert done.returncode == 2
     assert done.stderr.startswith(f"twill: {file}: ")
     assert done.stderr.count("\n") == 1
@@ -130,7 +126,7 @@ def test_a_link_to_a_device_is_one_line(file: str, target: str, results: Path) -
 def test_a_link_to_an_ordinary_file_is_not_read(file: str, results: Path, tmp_path: Path) -> None:
     (results / file).rename(tmp_path / "elsewhere")
     (results / file).symlink_to(tmp_path / "elsewhere")
-    done = in_process("twill", "explore", FILES[file], folder=results)
+    done = in_process(*AGAIN, folder=results)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"twill: {file}: not an ordinary file\n"
 
@@ -232,6 +228,6 @@ def test_a_row_of_another_sweep_is_none_of_this_one(results: Path, tmp_path: Pat
 
 def test_schedules_of_one_loop_have_files_of_their_own(results: Path) -> None:
     document = json.loads((results / "comparison/comparison.json").read_text())
-    files = [kept["file"] for one in document["comparisons"] for kept in one["files"].values()]
+    files = [file for one in document["comparisons"] for file in one["files"].values()]
     assert len(set(files)) == len(files) == 8
     assert sorted(files) == sorted(f.name for f in (results / "comparison/schedules").iterdir())

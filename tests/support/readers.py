@@ -30,11 +30,12 @@ from tests.support.fuzzing import (
     text_mutants,
 )
 from tests.support.mutations import mutations
+from tests.support.static import static_schedule
 from twill.artifacts.costs import Terms, names_in
 from twill.artifacts.loop import MOST_CYCLES, Loop
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.schedule import Schedule, TimeScale
-from twill.artifacts.sweep import Sealed, Sweep, Swept, SweptRun, text_hash
+from twill.artifacts.sweep import Sweep, Swept, SweptRun, text_hash
 from twill.base.console import WARNING
 from twill.bounds.analysis import analyse
 from twill.cli.loop import parse_settings
@@ -50,21 +51,18 @@ from twill.search import scheduler
 from twill.search.cache import Cache, _head
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
-from twill.search.scheduler import schedule as static_schedule
 from twill.show.ir import ir
-from twill.sim.engine import Conditions, latency_texts
+from twill.sim.engine import latency_texts
 from twill.sim.engine.latency import LatencyFile, parse_latencies
 from twill.sim.engine.work import Work, works
 from twill.sim.execute import run
 from twill.studies.audit import audit, read_subject
-from twill.studies.compare import Comparisons, comparison, write_comparisons
 from twill.studies.sweep import journal, load, run_sweep
 from twill.studies.sweep.parameters import MOST_VALUES, values
 from twill.studies.sweep.points import Runnable, tasks
 
 ROOT = Path(__file__).parents[2]
 SWEPT, JOURNAL = "sweep/sweep.json", "sweep/journal.jsonl"
-COMPARED = "comparison/comparison.json"
 PAPER = "paper_example"
 LATENCY_FILES = (
     "# source: here\ncycles\n600\n20\n300.5\n",
@@ -238,8 +236,6 @@ def results() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run_sweep(sweep, folder / "sweep")
-        one = comparison(load_schedule("paper_example_by_hand"), Conditions(iterations=24))
-        write_comparisons([one, one], folder / "comparison")
         files = folder.rglob("*.json*")
         return {str(file.relative_to(folder)): file.read_text() for file in files}
 
@@ -256,8 +252,6 @@ def among_results(name: str, file: str | Path) -> Path:
 
 
 def read_results(folder: Path, part: str) -> dict[Any, Any]:
-    if part == "comparison":
-        return {"comparisons": Comparisons.read(folder / part)}
     swept, runs = load(folder / part)
     rows, _ = journal.read(folder / part / journal.NAME, swept.hash)
     return {"swept": swept.to_json(), "runs": runs, **rows}
@@ -283,25 +277,17 @@ def of_results(name: str, changed: Mutants, *, sealed: bool = False) -> Reader:
         found = read_results(among_results(name, file), part)
         assert sealed or found.items() <= unchanged(part).items()
 
-    def further(file: str) -> None:
-        folder = among_results(name, file)
-        commanded("twill", "explore", str(folder / part), "--output", str(folder / "page.html"))
-
     ending = Path(name).suffix
-    return Reader(changed, ending, follow, further if sealed else None, every=60, accepted=0)
+    return Reader(changed, ending, follow, every=60, accepted=0)
 
 
-def sealed(kind: type[Sealed]) -> Callable[[Any], str]:
-    """Return what writes a document with its hash, if it is one."""
-
-    def write(document: Any) -> str:
-        text = as_json(document)
-        try:
-            return kind.model_validate_json(text).seal().to_json()
-        except ValueError:
-            return text
-
-    return write
+def sealed(document: Any) -> str:
+    """Write a sweep with its hash, if it is one."""
+    text = as_json(document)
+    try:
+        return Swept.model_validate_json(text).seal().to_json()
+    except ValueError:
+        return text
 
 
 def journal_of(row: Any) -> str:
@@ -507,16 +493,10 @@ READERS = {
     ),
     "sweep_result": of_results(SWEPT, of_texts(lambda: [results()[SWEPT]])),
     "sweep_result_sealed": of_results(
-        SWEPT, of_documents(lambda: [json.loads(results()[SWEPT])], sealed(Swept)), sealed=True
+        SWEPT, of_documents(lambda: [json.loads(results()[SWEPT])], sealed), sealed=True
     ),
     "journal": of_results(JOURNAL, of_texts(lambda: [results()[JOURNAL]])),
     "journal_sealed": of_results(JOURNAL, of_documents(rows, journal_of), sealed=True),
-    "comparison": of_results(COMPARED, of_texts(lambda: [results()[COMPARED]])),
-    "comparison_sealed": of_results(
-        COMPARED,
-        of_documents(lambda: [json.loads(results()[COMPARED])], sealed(Comparisons)),
-        sealed=True,
-    ),
     "answer": Reader(answers, ".answer", follow_answer, accepted=0),
     "latency_option": Reader(
         of_texts(lambda: LATENCIES), ".txt", follow_latency_option, run_with_latencies

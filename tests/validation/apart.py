@@ -129,7 +129,7 @@ class _Clock:
         from twill.search.answer import REALIZING
 
         known = INTERVAL_KNOWN.match(message)
-        if known:  # in refined time first of the normalized search, then of the refined one
+        if known:
             self.tell(interval_units=int(known[1]), seconds_to_interval=self.seconds)
         if message == REALIZING and not self._levels_known:
             self._levels_known = True

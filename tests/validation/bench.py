@@ -14,7 +14,7 @@ from tests.validation.apart import Case, solve_apart
 from twill.artifacts.schedule import Rules
 from twill.base.console import Report, progress, run_app, say, silent
 from twill.base.errors import InputError, short
-from twill.base.formats import count, cycles, mebibytes, number, seconds
+from twill.base.formats import count, cycles, number, seconds
 from twill.base.tables import Column, Table
 from twill.frontends import packaged_loops
 from twill.search.request import EngineName, TimeMode
@@ -30,7 +30,10 @@ CASES: dict[str, tuple[str, dict[str, int]]] = {
     **{name: (name, {}) for name in ("paper_example", *ATTENTION)},
     "fa_bwd_blackwell_168": ("fa_bwd_blackwell", {"registers": 168}),
 }
-TOTAL, PEAK = Column("total", "s", seconds), Column("peak", "MiB", mebibytes)
+TOTAL, PEAK = (
+    Column("total", "s", seconds),
+    Column("peak", "MiB", lambda value: count(value / 2**20)),
+)
 OUTCOMES = (
     *map(Column, ("case", "machine", "engine", "time", "rules")),
     Column("operations", form=count),

@@ -21,7 +21,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.base.console import Report, progress, run_app, say, silent
-from twill.base.formats import count, mebibytes, ratio
+from twill.base.formats import count, ratio
 from twill.base.tables import Column, Table
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
@@ -214,7 +214,7 @@ def print_simulator_bench(measured: SimulatorBench) -> None:
     ]
     Table(COLUMNS, rows).print()
     say("timeouts: what an event costs, in bare SimPy timeouts of the same number and run")
-    say(f"peak resident memory {mebibytes(measured.peak_bytes)} MiB")
+    say(f"peak resident memory {count(measured.peak_bytes / 2**20)} MiB")
 
 
 def main(

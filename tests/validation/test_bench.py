@@ -43,7 +43,6 @@ def test_every_outcome_has_its_times_memory_and_proof() -> None:
     assert [(o.name, o.time, o.interval_units) for o in outcomes] == [
         ("paper_example", "exact", 2),
         ("paper_example", "normalized", 2),
-        ("paper_example", "refined", 2),
     ]
     for found in outcomes:
         assert (found.status, found.valid, found.operations) == ("found", True, 3)

@@ -818,22 +818,24 @@ def test_the_unit_of_time_is_what_its_costs_say() -> None:
     assert judged(schedule, lambda d: d["time"].update(distortion=2.0)) == [
         "statistics: ratios of costs changed by up to 1, not 2"
     ]
-    assert judged(schedule, lambda d: d["time"].update(mode="refined")) == [
-        "statistics: time is refined and has 0 other costs"
-    ]
     halved: dict[str, Any] = {"mode": "normalized", "costs": [[2, 1]], "cycles_per_unit": 2.0}
     assert judged(schedule, lambda d: d["time"].update(halved)) == []
     assert judged(schedule, lambda d: d["time"].update(halved, cycles_per_unit=1.0)) == [
         "statistics: a unit of time is 2 cycles, not 1"
     ]
-    with_costs: dict[str, Any] = {"mode": "refined", "costs": [[2, 1], [4, 1]], "distortion": 2.0}
+    with_costs: dict[str, Any] = {
+        "mode": "normalized",
+        "costs": [[2, 1], [4, 1]],
+        "cycles_per_unit": 3.0,
+        "distortion": 2.0,
+    }
     assert judged(schedule, lambda d: d["time"].update(with_costs, budget=2)) == []
     assert judged(schedule, lambda d: d["time"].update(with_costs, budget=1)) == [
         "statistics: costs sum up to 2, the budget is 1"
     ]
-    assert judged(schedule, lambda d: d["time"].update(with_costs, mode="exact")) == [
-        "statistics: time is exact and has 2 other costs"
-    ]
+    assert judged(
+        schedule, lambda d: d["time"].update(with_costs, mode="exact", cycles_per_unit=1.0)
+    ) == ["statistics: time is exact and has 2 other costs"]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from tests.bounds import stranger
 from tests.support.bounded import varied
 from tests.support.sampled import sampled
 from tests.support.small import crowded_loop, random_loop, tight_loop
+from tests.support.static import static_schedule
 from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Measured, Promise
 from twill.bounds.programs import program_bound, program_bounds
 from twill.frontends import load_loop, packaged_loops
-from twill.search.scheduler import schedule as static_schedule
 from twill.verification.promise import check_program_bound
 
 MORE = 1.001

@@ -12,6 +12,7 @@ import pytest
 import twill
 from tests.support.sampled import sampled
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
+from tests.support.static import static_schedule
 from tests.support.tampering import changes
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.artifacts.proof import Measured, Promise
@@ -19,7 +20,6 @@ from twill.bounds.programs import program_bound
 from twill.frontends.schedules import load_schedule
 from twill.polish.judge import _without_times
 from twill.search.request import Request
-from twill.search.scheduler import schedule as static_schedule
 from twill.search.scheduler import solve
 from twill.verification.registers import registers_along_programs
 

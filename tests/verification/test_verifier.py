@@ -12,13 +12,13 @@ import twill
 from tests.memory.test_addresses import tensor_machine
 from tests.support.programs import unsolved
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from tests.support.static import static_schedule
 from twill.artifacts.loop import Tile
 from twill.artifacts.program import Issue, Storage
 from twill.artifacts.proof import Promise
 from twill.bounds.programs import program_bounds
 from twill.frontends import load_loop
 from twill.problem.groups import WarpGroup
-from twill.search.scheduler import schedule as static_schedule
 from twill.verification import UNTIMED
 
 Data = dict[str, Any]

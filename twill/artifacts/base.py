@@ -10,7 +10,6 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
@@ -20,7 +19,6 @@ from pydantic_core import PydanticCustomError
 from twill.base.console import warn
 from twill.base.errors import InputError, short
 from twill.base.files import SIZE_LIMIT_BYTES, read_bytes, write_whole
-from twill.base.tables import Column, Table
 
 MOST_TOML = 1 << 20
 STRING_OR_COMMENT = re.compile(
@@ -57,8 +55,6 @@ class Artifact(Part):
     ordinary: ClassVar[bool] = False
     # What known machines say, by the end of a path, for who has a file without it.
     said_of_missing: ClassVar[dict[str, str]] = {}
-    # What notebooks show of it: the key of some of its parts, then keys of these.
-    shown: ClassVar[tuple[str, ...]] = ()
     _file: str = PrivateAttr(default="")
 
     @property
@@ -79,17 +75,6 @@ class Artifact(Part):
         return f"<{type(self).__name__} {self.summary}>"
 
     __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        """Return the summary and a table, as notebooks show it."""
-        said = f"<p>{escape(self.summary)}</p>"
-        if not self.shown:
-            return said
-        key, *keys = self.shown
-        parts = getattr(self, key)
-        named = parts if isinstance(parts, Mapping) else {part.name: part for part in parts}
-        rows = [[name, *(getattr(part, k) for k in keys)] for name, part in named.items()]
-        return f"{said}\n{Table([Column(k) for k in self.shown], rows).html()}"
 
     @property
     def summary(self) -> str:

@@ -61,22 +61,13 @@ Number = Annotated[
 class Premise(Part):
     """An inequality of every program: `terms` and `intervals` times T add up to `cycles` or more.
 
-    Attributes
-    ----------
-    rule : str
-        The rule of docs/bounds.md from which the inequality follows.
-    of : tuple of str
-        The unit, the operations, or the memory and values.
-    dependence : int, optional
-        Position of the dependence in the loop.
-    groups : tuple of tuple of str
-        Operations that share a warp group, where the rule is one of such a group.
-    terms : dict of str to int
-        Coefficients of starts of operations and of the times for which values are kept.
-    intervals : fraction
-        Coefficient of T, the interval.
-    cycles : fraction
-        The right-hand side.
+    `rule`: the rule of docs/bounds.md from which the inequality follows.
+    `of`: the unit, the operations, or the memory and values.
+    `dependence`: position of the dependence in the loop.
+    `groups`: operations that share a warp group, where the rule is one of such a group.
+    `terms`: coefficients of starts of operations and of the times for which values are kept.
+    `intervals`: coefficient of T, the interval.
+    `cycles`: the right-hand side.
     """
 
     rule: Rule
@@ -94,14 +85,9 @@ class Case(Part):
     The weighted sum has no terms. The sum says that T is at least the bound, or that 0 is at least
     1.
 
-    Attributes
-    ----------
-    groups : tuple of tuple of str
-        Groups that the programs have, among the operations of the certificate.
-    apart : tuple of (str, str)
-        Operations that are on different groups.
-    weights : tuple of (int, fraction)
-        Positions of premises, with positive weights.
+    `groups`: groups that the programs have, among the operations of the certificate.
+    `apart`: operations that are on different groups.
+    `weights`: positions of premises, with positive weights.
     """
 
     groups: tuple[tuple[str, ...], ...] = ()
@@ -112,14 +98,10 @@ class Case(Part):
 class Certificate(Part):
     """Why no program is below a bound, as linear programs are refuted.
 
-    Attributes
-    ----------
-    operations : tuple of str
-        Operations of which every division among groups is a case; empty if groups do not matter.
-    premises : tuple of Premise
-        Inequalities on which the bound rests.
-    cases : tuple of Case
-        Cases, of which each program is described by at least one.
+    `operations`: operations of which every division among groups is a case; empty if groups do not
+    matter.
+    `premises`: inequalities on which the bound rests.
+    `cases`: cases, of which each program is described by at least one.
     """
 
     operations: tuple[str, ...] = ()
@@ -130,16 +112,9 @@ class Certificate(Part):
 class ProgramBound(Part):
     """An interval that no program of the loop is below on the simulated SM.
 
-    Attributes
-    ----------
-    cycles : float
-        The bound.
-    reason : str
-        The argument that gives it, see docs/bounds.md.
-    of : tuple of str
-        The unit, the operations of a recurrence or on groups, or the memory.
-    certificate : Certificate
-        The proof.
+    `cycles`: the bound.
+    `reason`: the argument that gives it, see docs/bounds.md.
+    `of`: the unit, the operations of a recurrence or on groups, or the memory.
     """
 
     cycles: Cycles

@@ -45,12 +45,7 @@ class Cycles(Part):
 class CommandQueue(Part):
     """Commands that wait for an asynchronous unit; a further one waits until there is room.
 
-    Attributes
-    ----------
-    depth : Count
-        Commands that fit, the one in execution not counted.
-    source : str
-        Where the behaviour comes from.
+    `depth`: commands that fit, the one in execution not counted.
     """
 
     depth: Count
@@ -60,12 +55,7 @@ class CommandQueue(Part):
 class Proxy(Part):
     """The proxy through which a unit's asynchronous operations reach shared memory.
 
-    Attributes
-    ----------
-    name : str
-        ``async``: what warps read and wrote there before needs a fence to be ordered with it.
-    source : str
-        Where the behaviour comes from.
+    `name`: ``async``: what warps read and wrote there before needs a fence to be ordered with it.
     """
 
     name: Literal["async"]
@@ -75,27 +65,16 @@ class Proxy(Part):
 class Unit(Part):
     """A kind of functional unit.
 
-    Attributes
-    ----------
-    capacity : int
-        Instances, or shares of one, that can be in use in a cycle.
-    unit : str
-        The name of an instance.
-    scope : str
-        ``context`` if each issue context has its own part, ``sm`` if the SM has one.
-    in_order : bool
-        Whether it executes asynchronous operations strictly in the order of their issue, so that
-        an accumulation may follow on it without a wait.
-    queue : CommandQueue, optional
-        Of an asynchronous unit; without it commands are taken in the order of their issue and as
-        many as come.
-    in_flight : Count, optional
-        Bytes that may be on their way at once, from the start of a command until its result is
-        there.
-    proxy : Proxy, optional
-        Of its asynchronous operations; without it they access shared memory as warps do.
-    source : str
-        Where the numbers come from.
+    `capacity`: instances, or shares of one, that can be in use in a cycle.
+    `unit`: the name of an instance.
+    `scope`: ``context`` if each issue context has its own part, ``sm`` if the SM has one.
+    `in_order`: whether it executes asynchronous operations strictly in the order of their issue, so
+    that an accumulation may follow on it without a wait.
+    `queue`: of an asynchronous unit; without it commands are taken in the order of their issue and
+    as many as come.
+    `in_flight`: bytes that may be on their way at once, from the start of a command until its
+    result is there.
+    `proxy`: of its asynchronous operations; without it they access shared memory as warps do.
     """
 
     capacity: PositiveInt
@@ -111,19 +90,12 @@ class Unit(Part):
 class SharedMemory(Part):
     """SMEM, addressed in bytes.
 
-    Attributes
-    ----------
-    capacity : int
-        Bytes that a thread block has.
-    set_aside : Count, optional
-        Bytes of these that values do not get: for barriers, and for what compilers keep there.
-    alignment : Count
-        Bytes; every address is a multiple.
-    swizzle : Count
-        Bytes after which the pattern repeats in which operands are stored; the address of a slot
-        of at least so many is a multiple.
-    source : str
-        Where the capacity comes from.
+    `capacity`: bytes that a thread block has.
+    `set_aside`: bytes of these that values do not get: for barriers, and for what compilers keep
+    there.
+    `alignment`: bytes; every address is a multiple.
+    `swizzle`: bytes after which the pattern repeats in which operands are stored; the address of a
+    slot of at least so many is a multiple.
     """
 
     capacity: PositiveInt
@@ -165,17 +137,10 @@ class SharedMemory(Part):
 class TensorMemory(Part):
     """TMEM, addressed in columns; a cell of a column, one for each lane, has 32 bits.
 
-    Attributes
-    ----------
-    capacity : int
-        Columns that a program has.
-    lanes : Count
-        Lanes of a column.
-    half : Count
-        Rows of a tile up to which it takes half of the lanes of its columns, so that another one
-        fits into the other half.
-    source : str
-        Where the capacity comes from.
+    `capacity`: columns that a program has.
+    `lanes`: lanes of a column.
+    `half`: rows of a tile up to which it takes half of the lanes of its columns, so that another
+    one fits into the other half.
     """
 
     capacity: PositiveInt
@@ -214,15 +179,7 @@ class TensorMemory(Part):
 
 
 class Memories(Part):
-    """Memories in which values have addresses, as far as the machine has them.
-
-    Attributes
-    ----------
-    smem : SharedMemory, optional
-        Shared memory.
-    tmem : TensorMemory, optional
-        Tensor memory.
-    """
+    """Memories in which values have addresses, as far as the machine has them."""
 
     smem: SharedMemory | None = None
     tmem: TensorMemory | None = None
@@ -237,24 +194,16 @@ class Memories(Part):
 class Registers(Part):
     """The register file and how it is handed out.
 
-    Attributes
-    ----------
-    file : Count
-        32-bit registers of the SM.
-    limit : Count
-        Most registers that one thread can use.
-    step, least, most : Count
-        Registers per thread are allocated in multiples of `step` from `least` to `most`.
-    warps : Count
-        Aligned warps that share one allocation.
-    launch : Count, optional
-        A launch gives every thread the same registers, a multiple of this and at most `most`, which
-        groups share out again. Without it they share out the whole file.
-    reserve : Quantity
-        Registers per thread kept for addresses, descriptors and loop counters.
-    product : Count, optional
-        Registers per thread that a group keeps in addition, once, if it issues products that leave
-        their results in its registers.
+    `file`: 32-bit registers of the SM.
+    `limit`: most registers that one thread can use.
+    `step`, `least`, `most`: registers per thread are allocated in multiples of `step` from `least`
+    to `most`.
+    `warps`: aligned warps that share one allocation.
+    `launch`: a launch gives every thread the same registers, a multiple of this and at most `most`,
+    which groups share out again. Without it they share out the whole file.
+    `reserve`: registers per thread kept for addresses, descriptors and loop counters.
+    `product`: registers per thread that a group keeps in addition, once, if it issues products that
+    leave their results in its registers.
     """
 
     file: Count
@@ -279,21 +228,13 @@ class GroupPool(Part):
 class Synchronisation(Part):
     """Costs of signals between warp groups, in cycles.
 
-    Attributes
-    ----------
-    wait : Cycles
-        A blocking wait on a barrier whose phase is already complete.
-    arrive : Cycles
-        Issue time of an arrive.
-    hop : Cycles
-        From the issue of an arrive until a blocked waiter goes on; both of the above included.
-    poll : Cycles, optional
-        From one test of a polling wait to the next.
-    named : Synchronisation, optional
-        The same for named barriers; as above without it.
-    transactions : Count, optional
-        Bytes that a phase can still expect, or have been given too early, at most; required where
-        there is SMEM, in which barriers count them.
+    `wait`: a blocking wait on a barrier whose phase is already complete.
+    `arrive`: issue time of an arrive.
+    `hop`: from the issue of an arrive until a blocked waiter goes on; both of the above included.
+    `poll`: from one test of a polling wait to the next.
+    `named`: the same for named barriers; as above without it.
+    `transactions`: bytes that a phase can still expect, or have been given too early, at most;
+    required where there is SMEM, in which barriers count them.
     """
 
     wait: Cycles
@@ -326,19 +267,13 @@ class Level(Part):
 class Products(Part):
     """Shapes that one matrix product instruction can have.
 
-    Attributes
-    ----------
-    rows : tuple of int
-        Rows of the result; a tile's rows are a multiple of one of them.
-    column_step, most_columns : int
-        Columns of the result are a multiple of the one and no more than the other.
-    depth_bytes : int, optional
-        Bytes along the depth of either factor; a tile's depth is a multiple. Absent: any.
-    warps : int, optional
-        Warps that execute one together, where its result is in their registers: so many have the
-        result's rows, others further ones. Absent: all warps of an operation.
-    source : str
-        Where the numbers come from.
+    `rows`: rows of the result; a tile's rows are a multiple of one of them.
+    `column_step`, `most_columns`: columns of the result are a multiple of the one and no more than
+    the other.
+    `depth_bytes`: bytes along the depth of either factor; a tile's depth is a multiple. Absent:
+    any.
+    `warps`: warps that execute one together, where its result is in their registers: so many have
+    the result's rows, others further ones. Absent: all warps of an operation.
     """
 
     rows: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]

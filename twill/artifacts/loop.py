@@ -44,16 +44,11 @@ REGISTER_BITS = 32
 class Tile(Part):
     """A tile of elements and the memory it lives in.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Elements along each dimension; ``()`` for a scalar.
-    dtype : str
-        Element type.
-    memory : str
-        ``registers`` (spread over the warps of its operation), ``smem``, ``tmem`` or ``none``.
-    elements_per_thread : int, optional
-        Elements that one thread holds, replicas counted; without it an even spread is assumed.
+    `shape`: elements along each dimension; ``()`` for a scalar.
+    `memory`: ``registers`` (spread over the warps of its operation), ``smem``, ``tmem`` or
+    ``none``.
+    `elements_per_thread`: elements that one thread holds, replicas counted; without it an even
+    spread is assumed.
     """
 
     shape: tuple[Annotated[PositiveInt, Field(le=MOST_EXTENT)], ...]
@@ -106,16 +101,11 @@ class Tile(Part):
 class Step(Part):
     """Work of one operation on one functional unit.
 
-    Attributes
-    ----------
-    unit : str
-        Name of a functional unit of the machine.
-    cycles : int
-        Cycles for which the unit works for this operation.
-    instructions : int
-        Warp-instructions that each issue context it runs on executes for it, evenly spaced.
-    count : int
-        Instances of the unit in use during these cycles.
+    `unit`: name of a functional unit of the machine.
+    `cycles`: cycles for which the unit works for this operation.
+    `instructions`: warp-instructions that each issue context it runs on executes for it, evenly
+    spaced.
+    `count`: instances of the unit in use during these cycles.
     """
 
     unit: Name
@@ -127,25 +117,16 @@ class Step(Part):
 class Cost(Part):
     """The cost of an operation on one machine, in clock cycles.
 
-    Attributes
-    ----------
-    steps : tuple of Step
-        Work on functional units. The steps of a synchronous operation follow each other, those of
-        an asynchronous one run side by side.
-    asynchronous : bool
-        Whether a unit other than the issuing warps executes it, so that reading the result takes a
-        blocking wait.
-    issue : int
-        Cycles for which the warp group is busy issuing an asynchronous operation. A synchronous
-        one keeps its group busy for the sum of its steps.
-    latency : int
-        Cycles from issue until the result can be read (the wait included).
-    working_set : int
-        Registers per thread needed while it runs, operands and result not counted.
-    transfer : int
-        Further cycles before a consumer on another warp group may issue.
-    variable_latency : bool
-        Whether `latency` is only nominal because memory decides.
+    `steps`: work on functional units. The steps of a synchronous operation follow each other, those
+    of an asynchronous one run side by side.
+    `asynchronous`: whether a unit other than the issuing warps executes it, so that reading the
+    result takes a blocking wait.
+    `issue`: cycles for which the warp group is busy issuing an asynchronous operation. A
+    synchronous one keeps its group busy for the sum of its steps.
+    `latency`: cycles from issue until the result can be read (the wait included).
+    `working_set`: registers per thread needed while it runs, operands and result not counted.
+    `transfer`: further cycles before a consumer on another warp group may issue.
+    `variable_latency`: whether `latency` is only nominal because memory decides.
     """
 
     steps: tuple[Step, ...] = Field(min_length=1)
@@ -160,27 +141,15 @@ class Cost(Part):
 class Operation(Part):
     """A tile-level instruction of the loop body.
 
-    Attributes
-    ----------
-    name : str
-        Unique in the loop.
-    kind : str
-        The kind for which machines have rules: ``mma``, ``load``, ``reduce``, ``exp2``, ...
-    warps : int
-        Warps that execute it together.
-    operands : tuple of Tile
-        Its operands, in order; operand 0 and 1 of an ``mma`` are its factors.
-    result : Tile, optional
-        The tile that it produces.
-    elementwise : bool
-        Whether each result element depends on the same element of the operands only, so that the
-        result may take over the registers of one operand.
-    attributes : dict
-        Further facts that rules may use, for example ``combine`` of a reduction.
-    location : str, optional
-        ``file:line:column`` in the user's source.
-    cost : Cost, optional
-        A cost that replaces the machine's rule.
+    `name`: unique in the loop.
+    `kind`: the kind for which machines have rules: ``mma``, ``load``, ``reduce``, ``exp2``, ...
+    `warps`: warps that execute it together.
+    `operands`: its operands, in order; operand 0 and 1 of an ``mma`` are its factors.
+    `elementwise`: whether each result element depends on the same element of the operands only, so
+    that the result may take over the registers of one operand.
+    `attributes`: further facts that rules may use, for example ``combine`` of a reduction.
+    `location`: ``file:line:column`` in the user's source.
+    `cost`: a cost that replaces the machine's rule.
     """
 
     name: Name
@@ -197,26 +166,15 @@ class Operation(Part):
 class Dependence(Part):
     """`consumer` of iteration i follows `producer` of iteration i - distance.
 
-    Attributes
-    ----------
-    producer, consumer : str
-        Operation names.
-    distance : int
-        Iterations between the two (the paper's delta).
-    kind : str
-        ``data`` (the consumer reads the producer's result), ``anti`` (the consumer overwrites what
-        the producer reads) or ``order``.
-    operand : int, optional
-        Which operand of the consumer it is.
-    axes : tuple of int or None, optional
-        For each dimension of the producer's result the dimension of that operand along which it
-        lies, None where a view has mixed it with others. Without it the two are laid out alike.
-    in_place : bool
-        Whether the consumer updates the producer's result where it lies (an accumulator).
-    delay : int, optional
-        Least cycles from issue to issue, in place of the producer's latency (the paper's d).
-    blocking : bool, optional
-        Whether the consumer executes a blocking wait, in place of the rule.
+    `distance`: iterations between the two (the paper's delta).
+    `kind`: ``data`` (the consumer reads the producer's result), ``anti`` (the consumer overwrites
+    what the producer reads) or ``order``.
+    `operand`: which operand of the consumer it is.
+    `axes`: for each dimension of the producer's result the dimension of that operand along which it
+    lies, None where a view has mixed it with others. Without it the two are laid out alike.
+    `in_place`: whether the consumer updates the producer's result where it lies (an accumulator).
+    `delay`: least cycles from issue to issue, in place of the producer's latency (the paper's d).
+    `blocking`: whether the consumer executes a blocking wait, in place of the rule.
     """
 
     producer: Name
@@ -286,16 +244,10 @@ class Origin(Part):
 class Source(Part):
     """The kernel that a loop is part of: operands and coordinates, what is before and after.
 
-    Attributes
-    ----------
-    text : str
-        The kernel's TTGIR in MLIR's generic form.
-    loop : int
-        Which of its ``scf.for`` the loop is, in program order.
-    statements : dict
-        For each operation the positions, in the body of that loop, of what it computes.
-    shared_bytes : int, optional
-        Of shared memory, that the kernel takes before and after the loop.
+    `text`: the kernel's TTGIR in MLIR's generic form.
+    `loop`: which of its ``scf.for`` the loop is, in program order.
+    `statements`: for each operation the positions, in the body of that loop, of what it computes.
+    `shared_bytes`: of shared memory, that the kernel takes before and after the loop.
     """
 
     text: Annotated[str, Field(max_length=1 << 22)]
@@ -331,7 +283,6 @@ class Loop(Artifact):
     """
 
     most_bytes = 16 * 1024 * 1024
-    shown = ("operations", "kind", "warps", "location")
     schema_name: Literal["twill.loop"] = Field("twill.loop", alias="schema")
     schema_version: Literal[1] = 1
     name: Name

@@ -101,7 +101,6 @@ class Machine(Artifact):
     """
 
     said_of_missing = FACTS
-    shown = ("units", "capacity", "scope", "unit")
     schema_name: Literal["twill.machine"] = Field("twill.machine", alias="schema")
     schema_version: Literal[2] = 2
     name: Name

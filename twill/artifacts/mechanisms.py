@@ -15,14 +15,9 @@ from twill.artifacts.loop import Name
 class Instructions(Part):
     """Instructions of machine code that one pipe executes, and what they cost.
 
-    Attributes
-    ----------
-    pipe : str
-        A pipe of the simulator of machine code.
-    opcodes : tuple of str
-        Names of its instructions without modifiers; ``*`` stands for any letters.
-    costs : dict
-        The costs that the pipe has in `twill.sim.machine_code.costs.Costs`, by name.
+    `pipe`: a pipe of the simulator of machine code.
+    `opcodes`: names of its instructions without modifiers; ``*`` stands for any letters.
+    `costs`: the costs that the pipe has in `twill.sim.machine_code.costs.Costs`, by name.
     """
 
     pipe: Name
@@ -33,20 +28,13 @@ class Instructions(Part):
 class RegisterSlots(Part):
     """Register slots of a context, one a cycle, which products with results in registers share.
 
-    Attributes
-    ----------
-    unit : str
-        The unit of products.
-    first : tuple of str
-        Pipes whose instructions take a slot at once; beyond the free slots they delay the product.
-    waiting : tuple of str
-        Pipes whose instructions wait for a free slot.
-    free : Quantity
-        Slots a cycle that a product leaves free.
-    kept : Quantity
-        Free slots that are kept for later, at most.
-    apart : Quantity
-        Cycles between instructions that delay a product.
+    `unit`: the unit of products.
+    `first`: pipes whose instructions take a slot at once; beyond the free slots they delay the
+    product.
+    `waiting`: pipes whose instructions wait for a free slot.
+    `free`: slots a cycle that a product leaves free.
+    `kept`: free slots that are kept for later, at most.
+    `apart`: cycles between instructions that delay a product.
     """
 
     unit: Name
@@ -67,18 +55,11 @@ class PortShare(Part):
 class SharedPort(Part):
     """The port of shared memory, as warps see it.
 
-    Attributes
-    ----------
-    unit : str
-        The port; its capacity is bytes a cycle.
-    products : str
-        The unit of products, which fetch factors through the port.
-    shuffles : str, optional
-        The pipe whose instructions take a cycle of the port each.
-    latency : Cycles
-        Of a load from shared memory.
-    shares : tuple of PortShare
-        Shares of warps during products; the entry of the nearest need counts.
+    `unit`: the port; its capacity is bytes a cycle.
+    `products`: the unit of products, which fetch factors through the port.
+    `shuffles`: the pipe whose instructions take a cycle of the port each.
+    `latency`: of a load from shared memory.
+    `shares`: shares of warps during products; the entry of the nearest need counts.
     """
 
     unit: Name
@@ -91,16 +72,9 @@ class SharedPort(Part):
 class HandOvers(Part):
     """Costs of signals between groups as compilers emit them, in cycles.
 
-    Attributes
-    ----------
-    wait : Cycles
-        A wait on a barrier whose phase is complete.
-    group : Cycles
-        The barrier of a group's warps before the arrive of one of them.
-    hop : Cycles
-        From the issue of an arrive until a blocked waiter goes on.
-    fence : Cycles
-        A proxy fence.
+    `wait`: a wait on a barrier whose phase is complete.
+    `group`: the barrier of a group's warps before the arrive of one of them.
+    `hop`: from the issue of an arrive until a blocked waiter goes on.
     """
 
     wait: Cycles
@@ -112,14 +86,9 @@ class HandOvers(Part):
 class Mechanisms(Part):
     """Mechanisms of the simulated SM that the static model leaves out.
 
-    Attributes
-    ----------
-    registers : RegisterSlots, optional
-        Products share register slots with instructions.
-    port : SharedPort, optional
-        Transfers, stores and shuffles share the port of shared memory with products.
-    hand_overs : HandOvers, optional
-        Signals take longer than those of hand-written code.
+    `registers`: products share register slots with instructions.
+    `port`: transfers, stores and shuffles share the port of shared memory with products.
+    `hand_overs`: signals take longer than those of hand-written code.
     """
 
     registers: RegisterSlots | None = None

@@ -40,12 +40,8 @@ Entry = Annotated[
 class OrderedGroup(Part):
     """A warp group with what it issues, in order.
 
-    Attributes
-    ----------
-    name, warps, variable_latency, registers
-        As in `twill.artifacts.schedule.Group`.
-    body : tuple
-        Names of operations, or instructions as in a program; a name is an issue of stage 0.
+    `name`, `warps`, `variable_latency`, `registers`: as in `twill.artifacts.schedule.Group`.
+    `body`: names of operations, or instructions as in a program; a name is an issue of stage 0.
     """
 
     name: Name
@@ -65,16 +61,10 @@ class OrderedGroup(Part):
 class Buffer(Part):
     """Slots of a value; iteration i uses slot i mod `slots`.
 
-    Attributes
-    ----------
-    value : str
-        The operation whose result it holds.
-    slots : int
-        Instances that fit.
-    transfer : bool
-        Whether it is the SMEM staging of a register value that another group reads.
-    addresses, halves : tuple of int
-        As in `twill.artifacts.program.Storage`.
+    `value`: the operation whose result it holds.
+    `slots`: instances that fit.
+    `transfer`: whether it is the SMEM staging of a register value that another group reads.
+    `addresses`, `halves`: as in `twill.artifacts.program.Storage`.
     """
 
     value: Name

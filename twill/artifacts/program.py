@@ -23,29 +23,18 @@ LaneHalf = Annotated[int, Field(ge=0, le=1)]  # which half of the lanes of TMEM
 class Storage(Part):
     """Slots that hold the instances of a value; iteration i uses slot i mod `slots`.
 
-    Attributes
-    ----------
-    value : str
-        The operation whose result it holds.
-    memory : str
-        ``registers`` (of `group`), ``smem`` or ``tmem``.
-    group : str, optional
-        The group whose registers hold it.
-    transfer : bool
-        Whether it is the SMEM staging of a register value read by another group.
-    reader : str, optional
-        For the copy that another group makes of a register value: the operation that reads it.
-    distance : int
-        And that many iterations later: of each distance a reader has a copy of its own.
-    slots : int
-        Instances that fit.
-    size : int
-        Registers per thread, bytes or columns of one slot.
-    addresses : tuple of int
-        Of every slot, in bytes or columns; absent where memory is not limited.
-    halves : tuple of int
-        For tiles of at most 64 rows in TMEM: which half of the lanes of its columns every slot
-        takes. Such a slot leaves the other half free.
+    `value`: the operation whose result it holds.
+    `memory`: ``registers`` (of `group`), ``smem`` or ``tmem``.
+    `group`: the group whose registers hold it.
+    `transfer`: whether it is the SMEM staging of a register value read by another group.
+    `reader`: for the copy that another group makes of a register value: the operation that reads
+    it.
+    `distance`: and that many iterations later: of each distance a reader has a copy of its own.
+    `slots`: instances that fit.
+    `size`: registers per thread, bytes or columns of one slot.
+    `addresses`: of every slot, in bytes or columns; absent where memory is not limited.
+    `halves`: for tiles of at most 64 rows in TMEM: which half of the lanes of its columns every
+    slot takes. Such a slot leaves the other half free.
     """
 
     value: Name
@@ -87,14 +76,10 @@ class Barrier(Part):
     Iteration i uses slot i mod `slots`; its phase completes when `arrivals` groups (or asynchronous
     units) have arrived.
 
-    Attributes
-    ----------
-    kind : str, optional
-        ``named`` for a named barrier: a wait arrives as well (``bar.sync``), an arrive does not
-        wait (``bar.arrive``). Without it an mbarrier.
-    transactions : bool, optional
-        Whether asynchronous operations that signal it deliver the bytes of their results, which an
-        arrive announces (``expect``), and do not arrive.
+    `kind`: ``named`` for a named barrier: a wait arrives as well (``bar.sync``), an arrive does not
+    wait (``bar.arrive``). Without it an mbarrier.
+    `transactions`: whether asynchronous operations that signal it deliver the bytes of their
+    results, which an arrive announces (``expect``), and do not arrive.
     """
 
     name: Label
@@ -110,16 +95,11 @@ Barriers = Annotated[tuple[Barrier, ...], Many]
 class Issue(Part):
     """Execute an operation, or the part of it between two of its issue cycles.
 
-    Attributes
-    ----------
-    stage : int
-        In round j of the program it concerns iteration j - stage; nothing happens if the loop has
-        no such iteration.
-    begin, end, of : int, optional
-        The part from cycle `begin` to before cycle `end` of the `of` cycles that issuing it takes;
-        without them the whole.
-    signals : tuple of str
-        Barriers at which the operation's completion arrives by itself.
+    `stage`: in round j of the program it concerns iteration j - stage; nothing happens if the loop
+    has no such iteration.
+    `begin`, `end`, `of`: the part from cycle `begin` to before cycle `end` of the `of` cycles that
+    issuing it takes; without them the whole.
+    `signals`: barriers at which the operation's completion arrives by itself.
     """
 
     do: Literal["issue"] = "issue"
@@ -213,12 +193,9 @@ class Put(Part):
 class Get(Part):
     """Read a register value of another group from its SMEM staging, for one operation.
 
-    Attributes
-    ----------
-    stage : int
-        The value is that of iteration j - stage.
-    distance : int
-        Iterations by which the reader is later than the value: the distance of the dependence.
+    `stage`: the value is that of iteration j - stage.
+    `distance`: iterations by which the reader is later than the value: the distance of the
+    dependence.
     """
 
     do: Literal["get"] = "get"

@@ -21,15 +21,9 @@ MOST_CONDITIONS = 64  # each is a run
 class Weight(Part):
     """The weight of a part of an operation in a configuration bound.
 
-    Attributes
-    ----------
-    operation : str
-        The operation.
-    start, length : int
-        Units of the schedule's time, from the operation's issue; the operation takes the same of
-        every functional unit all that time.
-    weight : int
-        The weight in every one of them.
+    `start`, `length`: units of the schedule's time, from the operation's issue; the operation takes
+    the same of every functional unit all that time.
+    `weight`: the weight in every one of them.
     """
 
     operation: str
@@ -41,28 +35,18 @@ class Weight(Part):
 class LowerBound(Part):
     """Why no smaller initiation interval exists.
 
-    Attributes
-    ----------
-    value : int
-        The least interval, in units of the schedule's time; where it is ``not proved``, one that
-        it is not below.
-    reason : str
-        ``ResMII``, ``configurations`` (of all functional units together), ``RecMII``, ``issue`` (of
-        one operation), ``no modulo schedule``, ``no joint schedule`` or ``not proved``.
-    unit : str, optional
-        For ResMII, the unit that is always busy.
-    cycle : tuple of str
-        For RecMII, the operations of the recurrence; for issue, the operation.
-    solver : str, optional
-        The solver that refuted all smaller intervals, where no bound does.
-    families : tuple of str
-        Constraint families in the unsatisfiable core.
-    most_stages : int, optional
-        Where a solver refuted them: for schedules of at most so many stages.
-    weights : tuple of Weight, optional
-        For configurations: `value` is the weights times lengths of all, over `most`, rounded up.
-    most : int, optional
-        For configurations: the most that parts which fit all units at once weigh together.
+    `value`: the least interval, in units of the schedule's time; where it is ``not proved``, one
+    that it is not below.
+    `reason`: ``ResMII``, ``configurations`` (of all functional units together), ``RecMII``,
+    ``issue`` (of one operation), ``no modulo schedule``, ``no joint schedule`` or ``not proved``.
+    `unit`: for ResMII, the unit that is always busy.
+    `cycle`: for RecMII, the operations of the recurrence; for issue, the operation.
+    `solver`: the solver that refuted all smaller intervals, where no bound does.
+    `families`: constraint families in the unsatisfiable core.
+    `most_stages`: where a solver refuted them: for schedules of at most so many stages.
+    `weights`: for configurations: `value` is the weights times lengths of all, over `most`, rounded
+    up.
+    `most`: for configurations: the most that parts which fit all units at once weigh together.
     """
 
     value: NonNegativeInt
@@ -99,19 +83,11 @@ class LevelProof(Part):
 class Proof(Part):
     """The proof about a schedule.
 
-    Attributes
-    ----------
-    bound : LowerBound
-        Why no smaller interval exists.
-    levels : tuple of LevelProof
-        The objective, level by level: all of them, but slack where nothing is waited for.
-    limits : dict
-        The most that the user allowed: ``registers`` per thread, ``groups``, ``transfers``,
-        ``stages``; the proof holds within them.
-    pins : dict
-        Operations that the user placed, with their groups.
-    orders : tuple of (str, str)
-        Pairs of operations that the user ordered.
+    `levels`: the objective, level by level: all of them, but slack where nothing is waited for.
+    `limits`: the most that the user allowed: ``registers`` per thread, ``groups``, ``transfers``,
+    ``stages``; the proof holds within them.
+    `pins`: operations that the user placed, with their groups.
+    `orders`: pairs of operations that the user ordered.
     """
 
     bound: LowerBound
@@ -124,14 +100,9 @@ class Proof(Part):
 class Measured(Part):
     """The interval under some conditions.
 
-    Attributes
-    ----------
-    warp_scheduler : str
-        Which of several ready warps an issue context takes.
-    latency : str
-        Sources of the variable latencies; ``nominal`` for those in the machine file.
-    interval_cycles : float
-        Cycles from one iteration to the next in the steady state.
+    `warp_scheduler`: which of several ready warps an issue context takes.
+    `latency`: sources of the variable latencies; ``nominal`` for those in the machine file.
+    `interval_cycles`: cycles from one iteration to the next in the steady state.
     """
 
     warp_scheduler: str
@@ -142,16 +113,9 @@ class Measured(Part):
 class MachineCode(Part):
     """The interval of a schedule's compiled kernel, from the execution of its machine code.
 
-    Attributes
-    ----------
-    interval_cycles : float
-        Cycles from one iteration to the next, the most over the starting phases.
-    lowest_cycles : float
-        The least over the starting phases.
-    compiler : str
-        The compiler and its version.
-    compared : bool
-        Whether predictions for this architecture were compared with measured kernels.
+    `interval_cycles`: cycles from one iteration to the next, the most over the starting phases.
+    `lowest_cycles`: the least over the starting phases.
+    `compared`: whether predictions for this architecture were compared with measured kernels.
     """
 
     interval_cycles: Cycles
@@ -163,20 +127,10 @@ class MachineCode(Part):
 class OnGpu(Part):
     """Cycles that a further iteration of the compiled kernel takes on a GPU.
 
-    Attributes
-    ----------
-    device : str
-        The GPU.
-    interval_cycles : float
-        The median of several rounds: time multiplied by the SM clock of each.
-    lowest_cycles, highest_cycles : float
-        The least and the most of them.
-    clock_mhz : float
-        The SM clock, the median of the rounds.
-    rounds : int
-        How often it was measured.
-    compiler : str
-        The compiler and its version.
+    `interval_cycles`: the median of several rounds: time multiplied by the SM clock of each.
+    `lowest_cycles`, `highest_cycles`: the least and the most of them.
+    `clock_mhz`: the SM clock, the median of the rounds.
+    `rounds`: how often it was measured.
     """
 
     device: str
@@ -191,24 +145,15 @@ class OnGpu(Part):
 class Promise(Part):
     """The promise of a schedule's programs.
 
-    Attributes
-    ----------
-    interval_cycles : float
-        Cycles from one iteration to the next in the steady state, under the first conditions.
-    iterations : int
-        Trip count over which it was measured.
-    conditions : tuple of Measured
-        All under which it was.
-    bound : ProgramBound, optional
-        The interval that no program of the loop is below under the first conditions.
-    static_interval : int, optional
-        Initiation interval of the static schedule from which the programs were found.
-    simulations, seed : int
-        Programs that were simulated to find it, and the seed of the search.
-    machine_code : MachineCode, optional
-        The interval of the compiled kernel, where programs were chosen by it.
-    on_gpu : OnGpu, optional
-        The interval on a GPU, where programs were chosen by measurements.
+    `interval_cycles`: cycles from one iteration to the next in the steady state, under the first
+    conditions.
+    `iterations`: trip count over which it was measured.
+    `bound`: the interval that no program of the loop is below under the first conditions.
+    `static_interval`: initiation interval of the static schedule from which the programs were
+    found.
+    `simulations`, `seed`: programs that were simulated to find it, and the seed of the search.
+    `machine_code`: the interval of the compiled kernel, where programs were chosen by it.
+    `on_gpu`: the interval on a GPU, where programs were chosen by measurements.
     """
 
     interval_cycles: Cycles

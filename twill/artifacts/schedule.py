@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
@@ -31,12 +30,11 @@ from twill.artifacts.versions import (
     bring_schedule_up,
     is_earlier,
     is_outdated,
+    take_refined_time,
     take_unproved_bound,
     written_digest,
 )
 from twill.base.errors import InputError, short
-from twill.base.figures import COLOURS, Span, bars_svg
-from twill.base.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,23 +48,15 @@ Interval = Annotated[int, Field(ge=1, le=1 << 24)]
 class TimeScale(Part):
     """The unit of time in a schedule.
 
-    Attributes
-    ----------
-    mode : str
-        ``exact``: one unit is one clock cycle. ``normalized``: costs were replaced by smaller whole
-        numbers of nearly the same ratios (paper section 5.2). ``refined``: clock cycles again, in
-        the order and with the groups of a normalized solution.
-    costs : tuple of (int, int)
-        In normalized time, each cost in cycles with its replacement.
-    budget : int, optional
-        The bound U on the sum of the replacements.
-    cycles_per_unit : float
-        Sum of the costs over the sum of their replacements.
-    distortion : float
-        Largest factor by which the ratio of two costs changed; 1 is none.
+    `mode`: ``exact``: one unit is one clock cycle. ``normalized``: costs were replaced by smaller
+    whole numbers of nearly the same ratios (paper section 5.2).
+    `costs`: in normalized time, each cost in cycles with its replacement.
+    `budget`: the bound U on the sum of the replacements.
+    `cycles_per_unit`: sum of the costs over the sum of their replacements.
+    `distortion`: largest factor by which the ratio of two costs changed; 1 is none.
     """
 
-    mode: Literal["exact", "normalized", "refined"] = "exact"
+    mode: Literal["exact", "normalized"] = "exact"
     costs: tuple[tuple[PositiveInt, PositiveInt], ...] = ()
     budget: PositiveInt | None = None
     cycles_per_unit: Annotated[float, Field(gt=0)] = 1.0
@@ -76,18 +66,11 @@ class TimeScale(Part):
 class Group(Part):
     """A warp group: warps that run one program.
 
-    Attributes
-    ----------
-    name : str
-        Unique in the schedule.
-    warps : int
-        1, 4 or 8.
-    variable_latency : bool
-        Whether it is set aside for operations of variable latency.
-    registers : int, optional
-        Registers per thread allocated to it; absent, the least that hold what lives on it.
-    registers_live : int, optional
-        Most registers per thread live at once, as scheduled.
+    `name`: unique in the schedule.
+    `warps`: 1, 4 or 8.
+    `variable_latency`: whether it is set aside for operations of variable latency.
+    `registers`: registers per thread allocated to it; absent, the least that hold what lives on it.
+    `registers_live`: most registers per thread live at once, as scheduled.
     """
 
     name: Name
@@ -168,6 +151,8 @@ class Schedule(Artifact):
         told = bring_schedule_up(document) if is_earlier(document) else None
         if take_unproved_bound(document):
             told = [*(told or ()), "no bound of programs, since it has no certificate"]
+        if take_refined_time(document):
+            told = [*(told or ()), "exact time, without what it was refined from"]
         machine = document.get("machine")
         if not is_outdated(machine):
             return told
@@ -261,14 +246,6 @@ class Schedule(Artifact):
             rows.append(row)
         return pd.DataFrame(rows).set_index("operation")
 
-    def _repr_html_(self) -> str:
-        """Return the operations, and what groups issue in an interval, as notebooks show it."""
-        found = self.to_pandas().reset_index()
-        columns = [Column(str(name)) for name in found.columns]
-        table = Table(columns, found.to_numpy().tolist()).html()
-        drawn = f"\n{_timeline(self)}" if len(self.start) == len(found) else ""
-        return f"<p>{escape(self.summary)}</p>\n{table}{drawn}"
-
     @property
     def start(self) -> dict[str, int]:
         """M: issue time by operation; operations without one are left out."""
@@ -299,25 +276,6 @@ def _check_read(loop: Loop, path: str, value: str, reader: str, distance: int) -
             f"{path}.distance",
             f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
         )
-
-
-def _timeline(schedule: Schedule) -> str:
-    """Return what groups issue in an interval, as bars."""
-    interval, start = schedule.initiation_interval or 1, schedule.start
-    rows: dict[str, list[Span]] = {group.name: [] for group in schedule.groups}
-    scale = schedule.time.cycles_per_unit
-    for placement in schedule.placements:
-        cost = schedule.machine.cost(schedule.loop.operation(placement.operation))
-        issued = cost.issue if cost.asynchronous else sum(step.cycles for step in cost.steps)
-        begin = start[placement.operation] % interval
-        end = begin + issued / scale
-        colour = COLOURS[list(rows).index(placement.group) % len(COLOURS)]
-        title = f"{placement.operation}: {issued} cycles"
-        rows[placement.group].append(Span(begin, min(end, interval), title, colour))
-        if end > interval:
-            rows[placement.group].append(Span(0, end - interval, title, colour))
-    unit = "cycles" if schedule.time.mode != "normalized" else f"units of {scale:.3g} cycles"
-    return bars_svg(rows, interval, unit)
 
 
 def _check_instruction(

@@ -101,26 +101,6 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Sealed(Artifact):
-    """A file of results with the SHA-256 of its text with the key ``hash`` empty."""
-
-    ordinary = True
-    hash: str = ""
-
-    def seal(self) -> Self:
-        """Return the same with its hash."""
-        text = self.model_copy(update={"hash": ""}).to_json()
-        return self.model_copy(update={"hash": text_hash(text)})
-
-    @classmethod
-    def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
-        """Read one, and refuse it if it does not have the hash that it states."""
-        found = super().from_json(text, file=file)
-        if found.hash != found.seal().hash:
-            raise InputError("not the hash of what the file says: changed", path="hash", file=file)
-        return found
-
-
 class SweptRun(Part):
     """The subject of some points: a schedule's file, or what each schedules again.
 
@@ -139,25 +119,33 @@ class SweptRun(Part):
     hash: str
 
 
-class Swept(Sealed):
-    """A sweep that ran, or runs (``sweep.json``).
+class Swept(Artifact):
+    """A sweep that ran, or runs (``sweep.json``), with the SHA-256 of its text without that.
 
-    Attributes
-    ----------
-    twill_version, code_hash : str
-        The code that rows follow from.
-    sweep : Sweep
-        The request.
-    runs : tuple of SweptRun
-        The subjects of its runs.
+    `twill_version`, `code_hash`: the code that rows follow from.
     """
 
+    ordinary = True
+    hash: str = ""
     schema_name: Literal["twill.swept"] = Field("twill.swept", alias="schema")
     schema_version: Literal[3] = 3
     twill_version: str
     code_hash: str
     sweep: Sweep
     runs: tuple[SweptRun, ...]
+
+    def seal(self) -> Self:
+        """Return the same with its hash."""
+        text = self.model_copy(update={"hash": ""}).to_json()
+        return self.model_copy(update={"hash": text_hash(text)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
+        """Read one, and refuse it if it does not have the hash that it states."""
+        found = super().from_json(text, file=file)
+        if found.hash != found.seal().hash:
+            raise InputError("not the hash of what the file says: changed", path="hash", file=file)
+        return found
 
 
 class JournalHeader(Part):
@@ -257,32 +245,18 @@ class Time(Part):
 class TunedRow(Part):
     """A candidate of tuning.
 
-    Attributes
-    ----------
-    point : int
-        Its number.
-    rank : int, optional
-        Its place among those that ran, from 1.
-    values : dict
-        Values in which candidates differ, by parameter.
-    tile : str
-        Rows of its output tiles, columns where they are tiled too, and what an iteration takes of
-        the other sequence or of the depth.
-    status : str
-        ``ran``; ``bounded``: its bound is too far above the best time, and it was not solved;
-        ``refused``; ``waiting``: not examined yet.
-    reason : str
-        Why it was refused.
-    bound_cycles, bound_reason, bound_microseconds
-        The interval that no program is below, why, and what no kernel takes less than.
-    interval_cycles : float, optional
-        Interval of its programs on the simulated SM.
-    microseconds, tflops : float, optional
-        Of the whole kernel, for all problems one after the other.
-    times : tuple of Time
-        For each problem.
-    file, schedule_hash : str, optional
-        Its schedule among those kept, and the hash of that.
+    `rank`: its place among those that ran, from 1.
+    `values`: values in which candidates differ, by parameter.
+    `tile`: rows of its output tiles, columns where they are tiled too, and what an iteration takes
+    of the other sequence or of the depth.
+    `status`: ``ran``; ``bounded``: its bound is too far above the best time, and it was not solved;
+    ``refused``; ``waiting``: not examined yet.
+    `reason`: why it was refused.
+    `bound_cycles`, `bound_reason`, `bound_microseconds`: the interval that no program is below,
+    why, and what no kernel takes less than.
+    `interval_cycles`: interval of its programs on the simulated SM.
+    `microseconds`, `tflops`: of the whole kernel, for all problems one after the other.
+    `file`, `schedule_hash`: its schedule among those kept, and the hash of that.
     """
 
     point: NonNegativeInt
@@ -318,20 +292,10 @@ class TunedLine(HashedLine):
 class Tuned(Artifact):
     """The result of tuning (``tuned.json``).
 
-    Attributes
-    ----------
-    subject, machine, effort : str
-        The kernel, the SM, and how far faster programs were searched.
-    problems : tuple of dict
-        Sizes of the problems.
-    within : float
-        Candidates whose bound is above the best time by more than this part were not solved.
-    persistent : bool
-        Whether blocks go on to their next tile.
-    clock_mhz : float
-        Clock of the times.
-    rows : tuple of TunedRow
-        First those that ran, the fastest first.
+    `subject`, `machine`, `effort`: the kernel, the SM, and how far faster programs were searched.
+    `within`: candidates whose bound is above the best time by more than this part were not solved.
+    `persistent`: whether blocks go on to their next tile.
+    `rows`: first those that ran, the fastest first.
     """
 
     schema_name: Literal["twill.tuned"] = Field("twill.tuned", alias="schema")

@@ -141,6 +141,15 @@ def take_unproved_bound(schedule: Document) -> bool:
     return True
 
 
+def take_refined_time(schedule: Document) -> bool:
+    """Make clock cycles that were refined from normalized ones plain ones, if they are."""
+    time = schedule.get("time")
+    if not isinstance(time, dict) or time.get("mode") != "refined":
+        return False
+    del schedule["time"]
+    return True
+
+
 def _addresses(schedule: Document) -> Iterator[str]:
     """Slots were consecutive: the address of the first gave those of all."""
     for storage in _entries(schedule.get("storage")):

@@ -8,9 +8,8 @@ import os
 import re
 import string
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,36 +149,3 @@ def _shorten_words(figure: Figure) -> None:
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_text(_WORD.sub(lambda word: elided(word[0]), text.get_text()))
-
-
-@dataclass(frozen=True)
-class Span:
-    """A bar of `bars_svg`; the title is shown where a reader points at it."""
-
-    begin: float
-    end: float
-    title: str
-    colour: str
-
-
-def bars_svg(rows: Mapping[str, Sequence[Span]], length: float, unit: str) -> str:
-    """Return rows of bars, from 0 to `length` of a unit, as a small picture for notebooks."""
-    left, width, row = 120, 600, 20
-    height = row * len(rows) + row
-    found = [f'<svg width="{left + width}" height="{height}" font-size="11" fill="currentColor">']
-    for number, (name, spans) in enumerate(rows.items()):
-        top = number * row
-        found.append(f'<text x="0" y="{top + 14}">{escape(elided(name, left // 6))}</text>')
-        for span in spans:
-            x, wide = (width * value / length for value in (span.begin, span.end - span.begin))
-            place = f'x="{left + x:.1f}" y="{top + 2}" width="{max(wide, 0.5):.1f}"'
-            found.append(
-                f'<rect {place} height="{row - 4}" fill="{span.colour}">'
-                f"<title>{escape(span.title)}</title></rect>"
-            )
-    found.append(f'<text x="{left}" y="{height - 6}">0</text>')
-    end = f"{length:g} {unit}"
-    found.append(
-        f'<text x="{left + width}" y="{height - 6}" text-anchor="end">{escape(end)}</text>'
-    )
-    return "\n".join([*found, "</svg>"])

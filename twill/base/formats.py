@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-MIB = 1 << 20
 count = "{:.0f}".format  # a whole number
 number = "{:.6g}".format  # a number of which nothing else is known, with up to six digits
 tenths = "{:.1f}".format  # an average, or a short time, with one digit behind the point
@@ -21,11 +20,6 @@ def cycles(value: float) -> str:
 def teraflops(value: float) -> str:
     """Return a throughput in TFLOP/s."""
     return count(value) if value >= 10_000 else tenths(value)
-
-
-def mebibytes(value: float) -> str:
-    """Return a number of bytes in MiB."""
-    return count(value / MIB)
 
 
 def yes(value: bool) -> str:  # noqa: FBT001 - a value to be written

@@ -29,17 +29,11 @@ class Step:
 class Recurrence:
     """A strongly connected part of the dependence graph and the cycle that sets its bound.
 
-    Attributes
-    ----------
-    operations : tuple of str
-        All operations of the part, in program order.
-    start : str
-        First operation of the cycle.
-    steps : tuple of Step
-        The cycle's dependences; the last one leads back to `start`. Empty if every cycle of the
-        part is free.
-    bound : int
-        Least interval that the part allows, in cycles.
+    `operations`: all operations of the part, in program order.
+    `start`: first operation of the cycle.
+    `steps`: the cycle's dependences; the last one leads back to `start`. Empty if every cycle of
+    the part is free.
+    `bound`: least interval that the part allows, in cycles.
     """
 
     operations: tuple[str, ...]

@@ -25,30 +25,20 @@ Figures = Mapping[str, Fraction | int]
 
 @dataclass(frozen=True)
 class Argument:
-    """Why no program takes less: the sum of its figures, over what there is of it in a cycle.
+    """Why no program takes less: the sum of its figures, over what there is of it in a cycle."""
 
-    Attributes
-    ----------
-    reason : str
-        ``work`` of a unit, ``issue slots`` or ``register slots`` of a context, ``commands`` of an
-        operation, a ``recurrence``, residence in a ``memory`` or in ``registers``, or ``registers
-        of groups`` that operations share.
-    of : tuple of str
-        The unit, the operations of the recurrence or in the groups, or the memory.
-    figures : mapping of str to number
-        By operation: cycles of the unit, instructions, cycles of the recurrence, or bytes (columns,
-        registers) times cycles; of groups the interval, by the way to share them that is fastest.
-    over : number
-        Contexts, iterations that the recurrence spans, or bytes (columns, registers) there are.
-    certificate : Certificate
-        Inequalities and weights that prove it.
-    """
-
+    # ``work`` of a unit, ``issue slots`` or ``register slots`` of a context, ``commands`` of an
+    # operation, a ``recurrence``, residence in a ``memory`` or in ``registers``, or ``registers of
+    # groups`` that operations share.
     reason: Reason
+    # The unit, the operations of the recurrence or in the groups, or the memory.
     of: tuple[str, ...]
+    # By operation: cycles of the unit, instructions, cycles of the recurrence, or bytes (columns,
+    # registers) times cycles; of groups the interval, by the way to share them that is fastest.
     figures: Figures
+    # Contexts, iterations that the recurrence spans, or bytes (columns, registers) there are.
     over: Fraction | int
-    certificate: Certificate
+    certificate: Certificate  # inequalities and weights that prove it
 
     @property
     def cycles(self) -> Fraction:

@@ -34,14 +34,8 @@ Configuration = tuple[int, ...]  # how many instances of each kind are in progre
 class Piece:
     """A part of an operation during which it takes the same of every unit.
 
-    Attributes
-    ----------
-    operation : str
-        The operation.
-    start, length : int
-        Time units, from the operation's issue.
-    uses : tuple of (str, int)
-        Units with the count of each that is taken.
+    `start`, `length`: time units, from the operation's issue.
+    `uses`: units with the count of each that is taken.
     """
 
     operation: str
@@ -54,12 +48,8 @@ class Piece:
 class ConfigurationBound:
     """Weights of reservations that bound the interval.
 
-    Attributes
-    ----------
-    most : int
-        No pieces that fit all units at once weigh more together.
-    weights : tuple of (Piece, int)
-        Pieces of one iteration with their weights; those without weight are left out.
+    `most`: no pieces that fit all units at once weigh more together.
+    `weights`: pieces of one iteration with their weights; those without weight are left out.
     """
 
     most: int

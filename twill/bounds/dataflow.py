@@ -35,19 +35,12 @@ class Arc(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The longest of the ways from one operation to another, or the time a value is kept by it.
+    """The longest of the ways from one operation to another, or the time a value is kept by it."""
 
-    Attributes
-    ----------
-    cycles, distance
-        The time is `cycles` less `distance` intervals.
-    proof : tuple of Inequality
-        Inequalities whose sum says that it is no shorter.
-    """
-
+    # The time is `cycles` less `distance` intervals.
     cycles: Fraction
     distance: int
-    proof: tuple[Inequality, ...] = ()
+    proof: tuple[Inequality, ...] = ()  # inequalities whose sum says that it is no shorter
 
     def after(self, interval: Fraction) -> Fraction:
         """Return the time at an interval."""

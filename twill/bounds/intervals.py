@@ -62,21 +62,12 @@ def bounds(problem: Problem) -> Bounds:
 class ResourceArgument:
     """Why a unit needs so much time: work that is summed up, whole units and parts apart.
 
-    Attributes
-    ----------
-    unit : str
-        The unit.
-    capacity : int
-        Instances of it.
-    value : int
-        The least interval that the argument allows.
-    whole : tuple of (str, int, int)
-        Operations with length and count whose reservations exclude every other one that is
-        counted, so that each takes the whole unit for its length.
-    parts : tuple of (str, int, int)
-        Operations whose reservations are summed as length times count, over the capacity.
-    alone : bool
-        Whether a single reservation has to fit with its own next instances.
+    `capacity`: instances of it.
+    `value`: the least interval that the argument allows.
+    `whole`: operations with length and count whose reservations exclude every other one that is
+    counted, so that each takes the whole unit for its length.
+    `parts`: operations whose reservations are summed as length times count, over the capacity.
+    `alone`: whether a single reservation has to fit with its own next instances.
     """
 
     unit: str

@@ -24,30 +24,15 @@ Group = frozenset[str]
 
 @dataclass(frozen=True)
 class Needs:
-    """The registers of a thread that a group needs, at every interval.
+    """The registers of a thread that a group needs, at every interval."""
 
-    Attributes
-    ----------
-    peak : int
-        Registers of operands and result at once, in addition to those that are always taken.
-    at : str
-        The operation with these operands.
-    always : int
-        Registers of results that take over from each other in a circle.
-    free : int
-        Registers of a thread without those.
-    alone : tuple of str
-        Results of more than half of `free`, of which one is there at a time.
-    copied : Fraction
-        Cycles for which such copies of results of other groups are there.
-    """
-
+    # Registers of operands and result at once, in addition to those that are always taken.
     peak: int
-    at: str
-    always: int
-    free: int
-    alone: tuple[str, ...]
-    copied: Fraction
+    at: str  # the operation with these operands
+    always: int  # registers of results that take over from each other in a circle
+    free: int  # registers of a thread without those
+    alone: tuple[str, ...]  # results of more than half of `free`, of which one is there at a time
+    copied: Fraction  # cycles for which such copies of results of other groups are there
 
 
 class Sharing:

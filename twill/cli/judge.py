@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from twill.verification import Verdict
 
 
-@command
-def verify(
-    schedule_file: ScheduleName,
+@dataclass(frozen=True)
+class Asked:
+    """Further checks of a schedule."""
+
     reprove: Annotated[
         bool, Option("--reprove", help="Repeat each refutation with the other engine.")
-    ] = False,
-    timeout: Annotated[float | None, Option(min=0.001, help="Seconds for each refutation.")] = None,
+    ] = False
+    timeout: Annotated[float | None, Option(min=0.001, help="Seconds for each refutation.")] = None
     execute: Annotated[
         bool,
         Option(
@@ -37,12 +38,14 @@ def verify(
             help="Execute it on the simulated SM with every check of `twill sim run`, and compare "
             "the run with its promise.",
         ),
-    ] = False,
+    ] = False
     values: Annotated[
         bool, Option("--values", help="With --run: compare results too, as `twill sim run` does.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
+    ] = False
+
+
+@command
+def verify(schedule_file: ScheduleName, asked: Asked, as_json: Json = False) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
     For a file that `twill explain --bound` has written, the certificate of the bound is checked.
@@ -51,25 +54,14 @@ def verify(
     --run it is also 1 if there is a race, memory or registers are exceeded, or a run takes longer
     than promised or than the static interval.
     """
-    if values and not execute:
+    if asked.values and not asked.execute:
         raise InputError("only of use with --run", path="--values")
     if (bound := _bound_file(schedule_file)) is None:
-        asked = Asked(timeout, reprove=reprove, execute=execute, values=values)
         _verify_schedule(schedule_file, asked, as_json=as_json)
-    elif reprove or execute:
+    elif asked.reprove or asked.execute:
         raise InputError("only of use with a schedule", path="--reprove, --run")
     else:
         _verify_bound(bound, as_json=as_json)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Further checks of a schedule: options of ``twill verify``."""
-
-    timeout: float | None
-    reprove: bool
-    execute: bool
-    values: bool
 
 
 def _verify_schedule(file: str, asked: Asked, *, as_json: bool) -> None:

@@ -20,17 +20,22 @@ RETIRED = {
     "reproduce --markdown": "python -m tests.validation.results, in a clone",
     "reproduce --stop": "python -m tests.validation.results, in a clone",
     "schedule --budget": "twill.schedule(..., budget=N), in Python",
+    "schedule --memory": "systemd-run --scope -p MemoryMax=4G twill schedule ...",
     "schedule --prefer": "twill schedule --model paper -o FILE, then twill polish FILE",
     "schedule --robust": "twill polish SCHEDULE --conditions oldest:LATENCY",
+    "schedule --time refined": "twill schedule without it: cycles are exact",
     "show --as graph": "twill explore SCHEDULE -o FILE.html",
     "show --as rrt": "twill explore SCHEDULE -o FILE.html",
     "sim compare --csv": "-o FOLDER, which has comparison.csv",
     "sim compare --markdown": "-o FOLDER, which has comparison.md",
+    "sim run --advice": "twill explain SCHEDULE, or twill polish SCHEDULE",
     "sim run --bundle": "--iterations for a shorter run",
     "sim run --interference": "sim run without it: --without switches mechanisms off",
     "sim published": "python -m tests.validation.published, in a clone",
+    "sim sweep --cluster": "twill.studies.sweep.run_sweep(..., executor=CLIENT.get_executor())",
     "sim sweep --parquet": "-o FOLDER, which has results.csv",
     "sim sweep --deeper": "--set deeper=VALUES",
+    "tune --cluster": "twill.studies.tune.tune(..., executor=CLIENT.get_executor()), in Python",
 }
 
 

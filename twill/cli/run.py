@@ -126,10 +126,6 @@ class CheckOptions:
         Option("--values", help="Compute each operation on NumPy tiles and compare the results."),
     ] = False
 
-    def check(self, schedule: Schedule, conditions: Conditions) -> Checks:
-        """Return the results of the checks."""
-        return checked(schedule, conditions, values=self.values)
-
 
 def checked(schedule: Schedule, conditions: Conditions, *, values: bool) -> Checks:
     """Return the results of all checks of a run; `values`: also of the check of numbers."""
@@ -189,9 +185,6 @@ class PictureOptions:
 class Verdict:
     """How a run is printed and judged."""
 
-    advice: Annotated[
-        bool, Option("--advice", help="Try changes of the schedule and report their gain.")
-    ] = False
     strict: Annotated[
         bool,
         Option(
@@ -295,22 +288,18 @@ def run(
     if machine is not None:
         raise InputError("only of use with a kernel file", path="--machine")
     from twill.frontends.schedules import load_schedule
-    from twill.sim.advised import with_advice
     from twill.sim.execute import simulate
 
     schedule = load_schedule(schedule_file, waits=waits)
     conditions, recording = how.conditions(**asdict(sm)), pictures.recording()
     with progress(f"simulating {schedule_file}") as report:
         result = simulate(schedule, conditions, recording)
-        if verdict.advice:
-            report("trying changes")
-            result = with_advice(schedule, result, conditions)
         more: dict[str, object] = {}
         report("estimating the kernel")
         more["kernel"] = kernel.estimate(schedule, conditions)
         if look.checks or look.values:
             report("checking")
-            more["checks"] = look.check(schedule, conditions)
+            more["checks"] = checked(schedule, conditions, values=look.values)
         result = result.model_copy(update=more)
     pictures.write(schedule, recording, result)
     if pictures.trace != STANDARD_OUTPUT:

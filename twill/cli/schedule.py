@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from twill.studies.suggest import Suggestions
     from twill.studies.trials import Trial
 
-TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
+TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized"})
 RulesName = StrEnum("RulesName", {"issue": "issue", "paper": "paper"})
 EngineName = StrEnum(
     "EngineName",
@@ -137,10 +137,6 @@ class Effort:
         float | None,
         Option(min=0.001, help="Seconds for the search; its best schedule by then is the result."),
     ] = None
-    memory: Annotated[
-        int | None,
-        Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
-    ] = None
     no_cache: Annotated[
         bool, Option("--no-cache", help="Solve it again even if the answer is known.")
     ] = False
@@ -164,13 +160,10 @@ class Effort:
         """Return the function that answers requests, in the clock's time or each in its own."""
         from twill.search.cache import Cache
         from twill.search.scheduler import solve
-        from twill.search.worker import solve_within
 
-        here = partial(solve, intervals={})
-        within = here if self.memory is None else partial(solve_within, self.memory)
         cache = None if self.no_cache else Cache()
         log = note if self.verbose else silent
-        told = partial(within, report=report, log=log, cache=cache, keep=keep)
+        told = partial(solve, intervals={}, report=report, log=log, cache=cache, keep=keep)
 
         def solved(request: Request) -> Solved:
             left = None if clock is None else clock.left

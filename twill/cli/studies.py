@@ -72,12 +72,12 @@ def compare(
 
 @command
 def explore(
-    results: Annotated[
+    subjects: Annotated[
         list[str],
         Argument(
-            metavar="SCHEDULE|KERNEL.py|RESULTS...",
-            help="Schedules, which are shown side by side, kernel files, whose machine code is "
-            "executed, or folders that `sweep -o` or `compare -o` wrote.",
+            metavar="SCHEDULE|KERNEL.py...",
+            help="Schedules, which are shown side by side, and kernel files, whose machine code is "
+            "executed.",
         ),
     ],
     output: Annotated[
@@ -102,7 +102,7 @@ def explore(
     if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
         raise InputError(f"must end in .html (got {short(output)})", path="--output")
     with progress("exploring") as report:
-        text = page(sections([Path(place) for place in results], report, source))
+        text = page(sections([Path(place) for place in subjects], report, source))
     write_whole(output, text)
     say_written(output)
 

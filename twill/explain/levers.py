@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from twill.artifacts.hardware import Synchronisation
 from twill.artifacts.loop import Cost, Loop, Step
 from twill.artifacts.machine import Machine
+from twill.artifacts.mechanisms import HandOvers
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.errors import RefusedError
@@ -18,23 +22,19 @@ from twill.problem.groups import available_groups
 from twill.search.request import Options
 from twill.search.search import least_interval
 
+Costs = TypeVar("Costs", Synchronisation, HandOvers)
+
 
 @dataclass(frozen=True)
 class Lever:
     """A changed problem.
 
-    Attributes
-    ----------
-    name : str
-        The change in words.
-    interval_cycles : float or None
-        Its least interval, or one that was found; None if none was in time.
-    proved : bool
-        Whether it was proved to be least.
-    gain : float or None
-        Further iterations per cycle, as a share of the schedule's own: 0.5 is half as many again.
-    seconds : float
-        The time that it had.
+    `name`: the change in words.
+    `interval_cycles`: its least interval, or one that was found; None if none was in time.
+    `proved`: whether it was proved to be least.
+    `gain`: further iterations per cycle, as a share of the schedule's own: 0.5 is half as many
+    again.
+    `seconds`: the time that it had.
     """
 
     name: str
@@ -72,15 +72,13 @@ def levers(
 
 def _changed(problem: Problem) -> Iterator[tuple[str, Problem]]:
     """Yield what there is to change, and the problem with that changed."""
-    if problem.scale.mode == "refined":
-        yield "order of the normalized solution given up", problem
     if problem.registers is not None:
         yield "no limit of registers", replace(problem, registers=None)
     yield "one more warp group", with_a_group(problem)
     if problem.hop or any(o.transfer for o in problem.operations):
         yield "signals and transfers that take no time", without_transfers(problem)
     for unit in busiest_units(problem):
-        yield f"{unit} twice as fast", with_unit_faster(problem, unit)
+        yield f"{unit} twice as fast", on_faster_unit(problem, unit)
     if problem.memories:
         yield "no limit of memory", replace(problem, memories={})
 
@@ -109,6 +107,28 @@ def machine_with_a_group(machine: Machine, width: int) -> Machine:
     return machine.model_copy(update={"groups": groups, "warps": warps})
 
 
+def scaled_signals(machine: Machine, factor: float) -> Machine:
+    """Let every wait, arrive and hop of a machine cost so many times as much, in whole cycles."""
+    costs = machine.synchronisation
+    named = None if costs.named is None else _scaled(costs.named, factor)
+    changed: dict[str, object] = {
+        "synchronisation": _scaled(costs, factor).model_copy(update={"named": named})
+    }
+    if machine.mechanisms is not None and machine.mechanisms.hand_overs is not None:
+        scaled = {"hand_overs": _scaled(machine.mechanisms.hand_overs, factor)}
+        changed["mechanisms"] = machine.mechanisms.model_copy(update=scaled)
+    return machine.model_copy(update=changed)
+
+
+def _scaled(costs: Costs, factor: float) -> Costs:
+    update = {
+        key: cycles.model_copy(update={"value": round(cycles.value * factor)})
+        for key in ("wait", "arrive", "hop", "group", "fence")
+        if (cycles := getattr(costs, key, None)) is not None
+    }
+    return costs.model_copy(update=update)
+
+
 def without_transfers(problem: Problem) -> Problem:
     """Return the problem with signals and transfers between groups that take no time."""
     edges = []
@@ -122,7 +142,7 @@ def without_transfers(problem: Problem) -> Problem:
     return replace(problem, hop=0, operations=operations, edges=tuple(edges))
 
 
-def with_unit_faster(problem: Problem, unit: str) -> Problem:
+def on_faster_unit(problem: Problem, unit: str) -> Problem:
     """Return the problem on a machine on which one unit does its work in half the time.
 
     Steps on the unit take half their cycles, rounded up, and latencies are shorter by what is
@@ -130,7 +150,7 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
     unit itself it is the instructions that are halved. Normalized costs are chosen again.
     """
     machine = problem.machine
-    faster = with_unit_halved(problem.loop, machine, unit)
+    faster = with_unit_faster(problem.loop, machine, unit)
     scale = problem.scale
     if scale.mode == "normalized":
         scale = normalize(faster, machine, scale.budget or 1)
@@ -138,25 +158,26 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
     return replace(changed, wishes=problem.wishes, registers=problem.registers)
 
 
-def with_unit_halved(loop: Loop, machine: Machine, unit: str) -> Loop:
-    """Return the loop with costs of its own, of a machine on which a unit takes half the time."""
-    costs = [_faster(machine.cost(o), unit, machine.issue_unit or "") for o in loop.operations]
-    operations = zip(loop.operations, costs, strict=True)
-    update = {"operations": tuple(o.model_copy(update={"cost": cost}) for o, cost in operations)}
-    return loop.model_copy(update=update)
+def with_unit_faster(loop: Loop, machine: Machine, unit: str, factor: float = 2) -> Loop:
+    """Return the loop with the costs of a machine on which a unit is so many times as fast."""
+    operations = tuple(
+        o.model_copy(update={"cost": _faster(machine.cost(o), machine, unit, factor)})
+        for o in loop.operations
+    )
+    return loop.model_copy(update={"operations": operations})
 
 
-def _faster(cost: Cost, unit: str, issue_unit: str) -> Cost:
-    steps = tuple(_halved(step, unit, issue_unit) for step in cost.steps)
+def _faster(cost: Cost, machine: Machine, unit: str, factor: float) -> Cost:
+    steps = tuple(_step(step, machine, unit, factor) for step in cost.steps)
     span = max if cost.asynchronous else sum
     saved = span(s.cycles for s in cost.steps) - span(s.cycles for s in steps)
     return cost.model_copy(update={"steps": steps, "latency": max(0, cost.latency - saved)})
 
 
-def _halved(step: Step, unit: str, issue_unit: str) -> Step:
+def _step(step: Step, machine: Machine, unit: str, factor: float) -> Step:
     update = {}
     if step.unit == unit:
-        update["cycles"] = -(-step.cycles // 2)
-    if unit == issue_unit:
-        update["instructions"] = -(-step.instructions // 2)
+        update["cycles"] = math.ceil(step.cycles / factor)
+    if unit == machine.issue_unit:
+        update["instructions"] = math.ceil(step.instructions / factor)
     return step.model_copy(update=update)

@@ -12,7 +12,7 @@ from twill.base.console import Report, silent
 from twill.base.errors import RefusedError
 from twill.bounds.arguments import Argument
 from twill.bounds.programs import program_bound, program_bounds
-from twill.explain.levers import machine_with_a_group, with_unit_halved
+from twill.explain.levers import machine_with_a_group, scaled_signals, with_unit_faster
 from twill.polish import polish
 from twill.sim.analysis.profile import Critical
 from twill.sim.engine.record import Recording
@@ -26,37 +26,21 @@ MANY = 4  # times as much memory is as good as no limit
 
 @dataclass(frozen=True)
 class ProgramExplanation:
-    """The pace of a program, with its cause, and the bounds of all programs.
+    """The pace of a program, with its cause, and the bounds of all programs."""
 
-    Attributes
-    ----------
-    interval_cycles : float
-        Cycles an iteration, under the first conditions of its promise.
-    critical : Critical or None
-        The chain that sets the pace; None where no steady state is reached.
-    arguments : tuple of Argument
-        Of the bound, the largest first.
-    """
-
-    interval_cycles: float
-    critical: Critical | None
-    arguments: tuple[Argument, ...]
+    interval_cycles: float  # cycles an iteration, under the first conditions of its promise
+    critical: Critical | None  # the chain that sets the pace; None where no steady state is reached
+    arguments: tuple[Argument, ...]  # of the bound, the largest first
 
 
 @dataclass(frozen=True)
 class ProgramLever:
     """A changed machine, with the fastest program that was found for it.
 
-    Attributes
-    ----------
-    name : str
-        The change in words.
-    interval_cycles : float or None
-        Of the fastest program; None if none was found that runs.
-    bound_cycles : float
-        The bound of all programs with the change.
-    gain : float or None
-        Further iterations in the same time, as a part: 0.5 is half as many again.
+    `name`: the change in words.
+    `interval_cycles`: of the fastest program; None if none was found that runs.
+    `bound_cycles`: the bound of all programs with the change.
+    `gain`: further iterations in the same time, as a part: 0.5 is half as many again.
     """
 
     name: str
@@ -133,7 +117,7 @@ def _changes(arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Change]]:
     yield "no limit of registers", _on(lambda m: m.model_copy(update={"registers": None}))
     yield "one more warp group", _on(_with_a_group)
     yield f"{MANY} times the memory", _on(_with_memory)
-    yield "signals that take no time", _on(_without_signals)
+    yield "signals that take no time", _on(partial(scaled_signals, factor=0))
     units = [unit for a in arguments if a.reason in ("work", "issue slots") for unit in a.of]
     for unit in list(dict.fromkeys(units))[:UNITS]:
         yield f"{unit} twice as fast", partial(_with_unit, unit)
@@ -158,18 +142,6 @@ def _with_memory(machine: Machine) -> Machine:
     return machine.model_copy(update={"memories": machine.memories.model_copy(update=larger)})
 
 
-def _without_signals(machine: Machine) -> Machine:
-    costs = machine.synchronisation
-    named = costs.named and costs.named.model_copy(update=_nothing(costs.named))
-    free = costs.model_copy(update={**_nothing(costs), "named": named})
-    return machine.model_copy(update={"synchronisation": free})
-
-
-def _nothing(costs: object) -> dict[str, object]:
-    found = {name: getattr(costs, name) for name in ("wait", "arrive", "hop", "poll")}
-    return {n: c.model_copy(update={"value": 0}) for n, c in found.items() if c is not None}
-
-
 def _with_unit(unit: str, schedule: Schedule) -> Schedule:
-    loop = with_unit_halved(schedule.loop, schedule.machine, unit)
+    loop = with_unit_faster(schedule.loop, schedule.machine, unit)
     return schedule.model_copy(update={"loop": loop})

@@ -41,23 +41,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Role:
-    """The part of a family of constraints in a refutation.
-
-    Attributes
-    ----------
-    needed : bool or None
-        True: without it the interval below is feasible. False: the others refute that as well.
-        None: not known in time.
-    what : str
-        The meaning of the parts' amounts, with unit, sum and limit.
-    parts : tuple of Part
-        The operations that can take part, largest amount first.
-    """
+    """The part of a family of constraints in a refutation."""
 
     family: str
+    # True: without it the interval below is feasible. False: the others refute that as well. None:
+    # not known in time.
     needed: bool | None = None
-    what: str = ""
-    parts: tuple[Part, ...] = ()
+    what: str = ""  # the meaning of the parts' amounts, with unit, sum and limit
+    parts: tuple[Part, ...] = ()  # the operations that can take part, largest amount first
 
     @property
     def meaning(self) -> str:
@@ -67,25 +58,15 @@ class Role:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why the interval below a schedule's own fails, by the bound that its proof records.
-
-    Attributes
-    ----------
-    interval : int
-        The schedule's, in its units of time.
-    unit : str
-        ``cycles`` or ``units``.
-    roles : tuple of Role
-        The families of a refutation by an engine.
-    """
+    """Why the interval below a schedule's own fails, by the bound that its proof records."""
 
     bound: LowerBound
-    interval: int
-    unit: str
+    interval: int  # the schedule's, in its units of time
+    unit: str  # ``cycles`` or ``units``
     resource: ResourceArgument | None = None
     configurations: ConfigurationBound | None = None
     recurrence: Recurrence | None = None
-    roles: tuple[Role, ...] = ()
+    roles: tuple[Role, ...] = ()  # the families of a refutation by an engine
 
 
 def problem_of(schedule: Schedule) -> Problem:

@@ -47,7 +47,7 @@ Place = str | os.PathLike[str]  # a packaged name, or a path
 
 
 class Wishes(TypedDict, total=False):
-    """Options that only the static model has, as `twill.search.scheduler.schedule` says."""
+    """Options that only the static model has, as `schedule` says."""
 
     rules: Rules
     time: TimeMode
@@ -103,8 +103,15 @@ def schedule(
     report : callable, optional
         Receives a message for each attempt.
     **wishes
-        ``rules``, ``time``, ``engine``, ``search``, ``budget``, ``most_stages``, ``limits``,
-        ``pins`` and ``orders`` of the static model, as `twill.search.scheduler.schedule` has them.
+        Of the static model. ``rules``: ``issue`` (the default) or ``paper`` (Figures 4 to 6 as
+        printed). ``time``: ``exact`` (clock cycles) or ``normalized`` (the paper's section 5.2,
+        with a ``budget`` for the sum of the costs). ``engine``: ``both``, ``difference`` (Yices) or
+        ``cpsat`` (OR-Tools); ``verbatim``, the printed figures, is slow and may find what
+        `twill.verify` refuses. ``search``: ``complete``, ``paper`` (Algorithm 1, which may miss the
+        least interval) or ``written`` (one operation after the other). ``most_stages``: bound on
+        the stages. ``limits``: most ``registers`` per thread of a group, ``groups``, ``transfers``
+        and ``stages``. ``pins``: operations with names of groups; two names are two groups.
+        ``orders``: pairs of operations; the second issues no earlier than the first.
 
     Returns
     -------

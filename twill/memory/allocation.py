@@ -26,23 +26,12 @@ Fact = tuple[Seen, ...]  # at least one of these is seen
 
 @dataclass(frozen=True)
 class Ring:
-    """Where the slots of a value lie; the instance of iteration i is in slot i mod `count`.
+    """Where the slots of a value lie; the instance of iteration i is in slot i mod `count`."""
 
-    Attributes
-    ----------
-    memory : str
-        ``smem`` or ``tmem``.
-    size : int
-        Bytes or columns of a slot.
-    addresses : tuple of int
-        Of every slot, in bytes or columns.
-    halves : tuple of int
-        For tiles of 64 rows in TMEM, the half of the lanes of every slot; otherwise empty.
-    """
-
-    memory: str
-    size: int
-    addresses: tuple[int, ...]
+    memory: str  # ``smem`` or ``tmem``
+    size: int  # bytes or columns of a slot
+    addresses: tuple[int, ...]  # of every slot, in bytes or columns
+    # For tiles of 64 rows in TMEM, the half of the lanes of every slot; otherwise empty.
     halves: tuple[int, ...] = ()
 
     @property
@@ -70,39 +59,23 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A place for everything in addressed memory.
+    """A place for everything in addressed memory."""
 
-    Attributes
-    ----------
-    rings : dict
-        Slots of results and of staged register values.
-    invariants : dict
-        Places of invariants by name.
-    """
-
-    rings: dict[Tenant, Ring]
-    invariants: dict[str, Ring]
+    rings: dict[Tenant, Ring]  # slots of results and of staged register values
+    invariants: dict[str, Ring]  # places of invariants by name
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """Occupants of a memory for which there are no addresses.
+    """Occupants of a memory for which there are no addresses."""
 
-    Attributes
-    ----------
-    memory : str
-        The memory.
-    facts : tuple of Fact
-        Every assignment for which all of them hold has no addresses either. Of an occupant itself
-        the count seen is its slots; of two any instance of one seen by the other says that they
-        share no address.
-    needed : int
-        The space that the occupants take at once, in the unit of `Problem.memories`, if that alone
-        is too much; otherwise 0.
-    """
-
-    memory: str
+    memory: str  # the memory
+    # Every assignment for which all of them hold has no addresses either. Of an occupant itself the
+    # count seen is its slots; of two any instance of one seen by the other says that they share no
+    # address.
     facts: tuple[Fact, ...]
+    # The space that the occupants take at once, in the unit of `Problem.memories`, if that alone is
+    # too much; otherwise 0.
     needed: int = 0
 
 

@@ -41,33 +41,19 @@ def in_turn(ordered: Sequence[T], kind: Callable[[T], Hashable]) -> list[T]:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A program of a loop.
+    """A program of a loop."""
 
-    Attributes
-    ----------
-    interval : int
-        Length of a round of the clock that orders it, in cycles: no promise.
-    start : tuple of int
-        When each operation is issued by that clock, in cycles.
-    group : tuple of int
-        The group that issues each operation, as a position in `Programs.groups`.
-    choices : Choices
-        Slots of rings and turns on units.
-    """
-
-    interval: int
-    start: tuple[int, ...]
+    interval: int  # length of a round of the clock that orders it, in cycles: no promise
+    start: tuple[int, ...]  # when each operation is issued by that clock, in cycles
+    # The group that issues each operation, as a position in `Programs.groups`.
     group: tuple[int, ...]
-    choices: Choices = field(default_factory=Choices)
+    choices: Choices = field(default_factory=Choices)  # slots of rings and turns on units
 
 
 class Programs:
     """The programs of a loop on a machine.
 
-    Attributes
-    ----------
-    groups : tuple of WarpGroup
-        Groups that a program may use.
+    `groups`: groups that a program may use.
     """
 
     def __init__(self, schedule: Schedule) -> None:

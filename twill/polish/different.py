@@ -17,10 +17,7 @@ from twill.polish.tuning import TUNING
 class Different:
     """The programs that a search met, of which the best different ones are returned.
 
-    Attributes
-    ----------
-    count : int
-        The number of programs that are wanted besides the best one.
+    `count`: the number of programs that are wanted besides the best one.
     """
 
     def __init__(self, programs: Programs, judge: Judge, count: int) -> None:

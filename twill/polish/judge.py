@@ -28,18 +28,12 @@ class _Ended(Exception):  # noqa: N818 - nothing is wrong
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates programs under some conditions, of which the first counts most.
+    """Simulates programs under some conditions, of which the first counts most."""
 
-    Attributes
-    ----------
-    conditions : tuple of Conditions
-        The cost of a program is its interval under the first, plus a part (`Judging.others`) of
-        its worst excess over that, beyond `tolerance`, under the others.
-    tolerance : float
-        Part by which a program may be slower under the other conditions at no cost.
-    """
-
+    # The cost of a program is its interval under the first, plus a part (`Judging.others`) of its
+    # worst excess over that, beyond `tolerance`, under the others.
     conditions: tuple[Conditions, ...]
+    # Part by which a program may be slower under the other conditions at no cost.
     tolerance: float = TUNING.judging.tolerance
 
     def estimate(self, schedule: Schedule, limit: float | None = None) -> float | None:

@@ -16,11 +16,8 @@ from twill.problem.solution import Assignment
 class Moves:
     """Moves on the programs of a loop.
 
-    Attributes
-    ----------
-    critical : dict
-        Operations on the critical chain of the program that is changed, with their cycles there:
-        half of the moves begin with one of these.
+    `critical`: operations on the critical chain of the program that is changed, with their cycles
+    there: half of the moves begin with one of these.
     """
 
     def __init__(self, programs: Programs, random: Random) -> None:

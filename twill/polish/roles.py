@@ -40,12 +40,8 @@ class Roles:
 
     `single`: whether each operation that moves a tile, or issues much, is a role of its own.
 
-    Attributes
-    ----------
-    members : list of list of int
-        Operations of each role.
-    others : list of int
-        Operations that move no register tile, as products on tensor memory do, without loads.
+    `members`: operations of each role.
+    `others`: operations that move no register tile, as products on tensor memory do, without loads.
     """
 
     def __init__(self, programs: Programs, *, single: bool = False) -> None:

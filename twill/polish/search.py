@@ -28,27 +28,17 @@ from twill.polish.tuning import TUNING
 
 @dataclass(frozen=True)
 class Point:
-    """A program that the search has reached.
-
-    Attributes
-    ----------
-    cycles : float
-        Estimated cycles of an iteration.
-    lack, weight : float
-        Part of the register file that it lacks, and how many times that part counts.
-    interval, cost : float
-        Interval and cost by the judge, in cycles, if it was confirmed.
-    origin : str
-        The beginning that it was found from.
-    """
+    """A program that the search has reached."""
 
     candidate: Candidate
-    cycles: float
+    cycles: float  # estimated cycles of an iteration
+    # Part of the register file that it lacks, and how many times that part counts.
     lack: float = 0.0
     weight: float = TUNING.chains.lacks[0]
+    # Interval and cost by the judge, in cycles, if it was confirmed.
     interval: float = math.inf
     cost: float = math.inf
-    origin: str = ""
+    origin: str = ""  # the beginning that it was found from
 
     @property
     def energy(self) -> float:
@@ -58,20 +48,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Chain:
-    """How far a chain has come.
-
-    Attributes
-    ----------
-    here, best : Point
-        Where it is, and the best that was confirmed, if one was.
-    simulations : int
-        Programs that it has simulated.
-    """
+    """How far a chain has come."""
 
     number: int
+    # Where it is, and the best that was confirmed, if one was.
     here: Point
     best: Point | None = None
-    simulations: int = 0
+    simulations: int = 0  # programs that it has simulated
 
     @property
     def worth(self) -> tuple[float, int]:

@@ -105,9 +105,6 @@ class Wishes:
     pins: tuple[tuple[int, str], ...] = ()
     # Pairs of operations; the second issues no earlier in its iteration than the first.
     orders: tuple[tuple[int, int], ...] = ()
-    # For each operation a group, a stage and a rank: nothing but the times is left to choose.
-    # Operations of one rank start together in their rows or in any order.
-    shape: tuple[tuple[int, int, int], ...] = ()
 
     def limit(self, name: str) -> int | None:
         """Return a limit, None if there is none."""

@@ -18,10 +18,8 @@ from typing import Any
 from twill.artifacts.schedule import Schedule, TimeScale
 from twill.base.deadline import Deadline
 from twill.base.errors import DefectError, Refusal, RefusedError, TwillError
-from twill.bounds import bounds, every_bound
-from twill.engines import EngineFactory
+from twill.bounds import every_bound
 from twill.engines.tuning import TUNING
-from twill.engines.yices.system import anchor_of
 from twill.lower import realize
 from twill.problem import Problem
 from twill.search.known import not_proved
@@ -52,9 +50,8 @@ class Answering:
         engine = request.engine
         self._finder = engine_factory("difference" if engine == "both" else engine)
         self._prover = range_prover() if engine == "both" else None
-        self._scale, self._options = _normalized(request, options)
-        self.problem = request.problem(self._scale)
-        self._attempt: Callable[[Problem, Options], Found] = self._search
+        scale, self._options = _normalized(request, options)
+        self.problem = request.problem(scale)
 
     def found(self) -> tuple[Found, Schedule]:
         """Return the result, and its schedule, whose programs have enough registers.
@@ -66,16 +63,9 @@ class Answering:
         Stopped
             A KeyboardInterrupt with the best result until then.
         """
-        refined = self._request.time == "refined"  # then the first search has no answers
-        better = None if self._keep is None or refined else self._better
+        better = None if self._keep is None else self._better
         first = replace(self._options, known=self._known, better=better)
-        found = self._search(self.problem, first)
-        scale = self._request.scale(self._scale)
-        if scale != self._scale:
-            self.problem = self._request.problem(scale)
-            self._attempt = partial(refine, found, self._finder)
-            found = self._attempt(self.problem, self._options)
-        return self._with_registers(found)
+        return self._with_registers(self._search(self.problem, first))
 
     def _search(self, problem: Problem, options: Options) -> Found:
         if self._request.search == "paper":
@@ -112,7 +102,7 @@ class Answering:
             last = found
             spared, options = with_spare(problem, spare), later(self._options, last)
             try:
-                found = _after(last, _shown(problem, first, self._attempt(spared, options), spare))
+                found = _after(last, _shown(problem, first, self._search(spared, options), spare))
             except Stopped as stopped:
                 shown = _shown(problem, first, stopped.found, spare)
                 raise Stopped(_after(last, shown)) from None
@@ -129,7 +119,7 @@ class Answering:
         found = last
         for seeds in range(1, TUNING.levels.seeds + 1):
             options = later(self._options, found, seeds)
-            found = _after(found, self._attempt(self.problem, options))
+            found = _after(found, self._search(self.problem, options))
             artifact = self.realized(found)
             if lacking(self.problem, artifact) <= 0:
                 return found, artifact
@@ -166,49 +156,14 @@ class Answering:
 
 
 def _normalized(request: Request, options: Options) -> tuple[TimeScale, Options]:
-    """Normalize costs, and share what is left of the time among the searches that follow."""
+    """Normalize costs, and leave the rest of the time to the search."""
     deadline, timeout = Deadline(options.timeout), options.timeout
     with deadline:
-        scale = request.normalized()
+        scale = request.scale()
         if timeout is not None and request.time != "exact":
-            left = max(TUNING.budget.least, timeout - deadline.spent)
-            options = replace(options, timeout=left / (2 if request.time == "refined" else 1))
+            options = replace(options, timeout=max(TUNING.budget.least, timeout - deadline.spent))
         return scale, options
     raise RefusedError(f"{request.loop.name}: costs were not normalized within {timeout:g} s")
-
-
-def refine(found: Found, finder: EngineFactory, problem: Problem, options: Options) -> Found:
-    """Find the least interval in clock cycles that keeps a solution's order and groups.
-
-    Stages relative to each other, the order of issue times modulo I and the groups are kept; the
-    times are solved for again, by longest paths in effect.
-
-    Raises
-    ------
-    RefusedError
-        If that order is infeasible in clock cycles at every interval, as where rounding hid that
-        values do not fit.
-    """
-    interval, assignment = found.interval, found.assignment
-    anchor = assignment.start[anchor_of(problem)] % interval
-    shape = tuple(
-        (group, *divmod(time - anchor, interval))
-        for group, time in zip(assignment.group, assignment.start, strict=True)
-    )
-    fixed = replace(problem, wishes=replace(problem.wishes, shape=shape))
-    try:
-        again = search(fixed, finder, options)
-    except RefusedError as error:
-        raise RefusedError(
-            f"{problem.loop.name}: the order found in normalized time has no schedule in clock "
-            f"cycles ({error}); a larger --budget rounds costs less",
-            error.about,
-        ) from None
-    lower = bounds(problem)
-    open_one = {"proved": False, "solver": None}
-    levels = tuple(level.model_copy(update=open_one) for level in again.proof.levels)
-    update = {"bound": not_proved(lower, lower.interval, "", 0), "levels": levels}
-    return _after(found, replace(again, proof=again.proof.model_copy(update=update)))
 
 
 def _after(first: Found, second: Found) -> Found:

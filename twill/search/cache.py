@@ -49,7 +49,7 @@ def doubt(request: Request, schedule: Schedule) -> str:
     decided: Level = request.until if request.effort is None else "stages"
     if proof is None or (request.work is None and not proved(schedule, decided)):
         return "it is not proved"
-    scale = request.scale(request.normalized())
+    scale = request.scale()
     agrees = {
         "name": schedule.name == request.loop.name,
         "loop": schedule.loop == request.loop,

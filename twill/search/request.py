@@ -26,7 +26,7 @@ from twill.problem.costs import BUDGET, normalize
 from twill.problem.operations import Wishes
 
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
-TimeMode = Literal["exact", "normalized", "refined"]
+TimeMode = Literal["exact", "normalized"]
 SearchName = Literal["complete", "paper", "written"]
 Log = Callable[[str], None]  # told every question to an engine, with what it brought
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -45,45 +45,31 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Options:
-    """How to search.
+    """How to search."""
 
-    Attributes
-    ----------
-    most_stages : int, optional
-        Bound on the stages; by default 6, or two more than the longest chain of operations needs.
-    seed : int
-        Seed of the engines.
-    timeout : float, optional
-        Seconds for the whole search; levels not proved by then are reported as not proved. Without
-        it the answer does not depend on the clock.
-    until : str
-        The last level of the objective that matters; with ``groups`` any schedule of the least
-        interval, the fewest stages and the fewest groups will do.
-    effort : float, optional
-        Limit of a question about a level below the stages, in CP-SAT's deterministic time (a unit
-        is five to ten seconds). Beyond it the schedule is the prover's. Without it all levels are
-        decided.
-    work : float, optional
-        Limit of all questions together, in the same unit; levels not proved by then are reported
-        as not proved. Unlike with `timeout` the answer is the same everywhere.
-    report, log : callable
-        `report` is called with the current attempt, `log` with every question and its outcome.
-    better : callable
-        Called with the best schedule so far from time to time while a solver runs.
-    known : dict, optional
-        Knowledge of the least interval, kept here for other searches. The search begins with the
-        entries of another search of the same problem, with other levels below.
-    """
-
+    # Bound on the stages; by default 6, or two more than the longest chain of operations needs.
     most_stages: int | None = None
-    seed: int = 0
+    seed: int = 0  # seed of the engines
+    # Seconds for the whole search; levels not proved by then are reported as not proved. Without it
+    # the answer does not depend on the clock.
     timeout: float | None = None
+    # The last level of the objective that matters; with ``groups`` any schedule of the least
+    # interval, the fewest stages and the fewest groups will do.
     until: Level = LEVELS[-1]
+    # Limit of a question about a level below the stages, in CP-SAT's deterministic time (a unit is
+    # five to ten seconds). Beyond it the schedule is the prover's. Without it all levels are
+    # decided.
     effort: float | None = None
+    # Limit of all questions together, in the same unit; levels not proved by then are reported as
+    # not proved. Unlike with `timeout` the answer is the same everywhere.
     work: float | None = None
+    # `report` is called with the current attempt, `log` with every question and its outcome.
     report: Report = field(default=silent, compare=False)
     log: Log = field(default=silent, compare=False)
+    # Called with the best schedule so far from time to time while a solver runs.
     better: Callable[[Any], None] | None = field(default=None, compare=False)
+    # Knowledge of the least interval, kept here for other searches. The search begins with the
+    # entries of another search of the same problem, with other levels below.
     known: dict[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -101,32 +87,23 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A question with a single answer, for every user and at every speed of the machine.
+    """A question with a single answer, for every user and at every speed of the machine."""
 
-    Attributes
-    ----------
-    loop, machine : Loop, Machine
-        The loop to schedule, and the SM to schedule it for.
-    rules, time, engine, search, budget
-        As `twill.schedule` has them.
-    limits, pins : mapping
-        Most ``registers``, ``groups``, ``transfers`` and ``stages``; operations with their groups.
-    orders : tuple of (str, str)
-        Pairs of operations; the second issues no earlier in its iteration than the first.
-    most_stages, seed, until, effort, work
-        As `Options` has them.
-    """
-
+    # The loop to schedule, and the SM to schedule it for.
     loop: Loop
     machine: Machine
+    # As `twill.schedule` has them.
     rules: Rules = "issue"
     time: TimeMode = "exact"
     engine: EngineName = "both"
     search: SearchName = "complete"
     budget: int = BUDGET
+    # Most ``registers``, ``groups``, ``transfers`` and ``stages``; operations with their groups.
     limits: Mapping[str, int] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
+    # Pairs of operations; the second issues no earlier in its iteration than the first.
     orders: Sequence[tuple[str, str]] = ()
+    # As `Options` has them.
     most_stages: int | None = None
     seed: int = 0
     until: Level = LEVELS[-1]
@@ -174,17 +151,10 @@ class Request:
         most, seed, until = self.most_stages, self.seed, self.until
         return Options(most, seed, timeout, until, self.effort, self.work, report, log)
 
-    def normalized(self) -> TimeScale:
-        """Return the unit of time in which costs are normalized, if they are."""
+    def scale(self) -> TimeScale:
+        """Return the unit of time of the schedule."""
         exact = self.time == "exact"
         return TimeScale() if exact else normalize(self.loop, self.machine, self.budget)
-
-    def scale(self, normalized: TimeScale) -> TimeScale:
-        """Return the unit of time of the schedule: in refined time clock cycles again."""
-        if self.time != "refined" or normalized.mode != "normalized":
-            return normalized
-        update = {"mode": "refined", "cycles_per_unit": 1.0}
-        return TimeScale.model_validate({**normalized.model_dump(), **update})
 
     def problem(self, scale: TimeScale) -> Problem:
         """Return the problem in a unit of time, with the limits, pins and orders of the user.

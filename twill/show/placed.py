@@ -163,19 +163,12 @@ def _wrapped(bar: Bar, interval: int) -> list[tuple[int, int]]:
 class Position:
     """The constraints that hold one operation in place.
 
-    Attributes
-    ----------
-    operation, group : str
-        The operation and its warp group.
-    start : int
-        Its issue time, in units of the schedule's time.
-    earlier, later : int or None
-        By how much dependences alone would let it move, the others staying where they are; None
-        if none limits it on that side.
-    behind : tuple of str
-        Its predecessors without a gap: producers, and operations on its unit or its warps.
-    before : tuple of str
-        Its successors without a gap.
+    `operation`, `group`: the operation and its warp group.
+    `start`: its issue time, in units of the schedule's time.
+    `earlier`, `later`: by how much dependences alone would let it move, the others staying where
+    they are; None if none limits it on that side.
+    `behind`: its predecessors without a gap: producers, and operations on its unit or its warps.
+    `before`: its successors without a gap.
     """
 
     operation: str

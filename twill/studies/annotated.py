@@ -37,24 +37,13 @@ PLACE = re.compile(r"([^\0]+?):([0-9]{1,9})(?::[0-9]{1,9})?")  # file, line and 
 class Placed(Part):
     """An operation of a line.
 
-    Attributes
-    ----------
-    operation : str
-        Its name.
-    units : dict
-        Cycles for which it books each functional unit in an iteration.
-    group : str
-        The warp group that issues it.
-    stage : int, optional
-        By how many iterations it is late in the pipelined loop.
-    stall_cycles : float
-        Stall cycles of an iteration in the simulated steady state, all groups together: the first
-        warp of a group waits for the result, or until the buffer is free.
-    stalls : dict
-        The same by the group that waits.
-    ttgir : tuple of str
-        TTGIR operations of its source, in program order; empty where the loop does not know its
-        kernel.
+    `units`: cycles for which it books each functional unit in an iteration.
+    `stage`: by how many iterations it is late in the pipelined loop.
+    `stall_cycles`: stall cycles of an iteration in the simulated steady state, all groups together:
+    the first warp of a group waits for the result, or until the buffer is free.
+    `stalls`: the same by the group that waits.
+    `ttgir`: TTGIR operations of its source, in program order; empty where the loop does not know
+    its kernel.
     """
 
     operation: str
@@ -78,20 +67,12 @@ class Line(Part):
 class Annotated(Part):
     """A schedule's source with its costs.
 
-    Attributes
-    ----------
-    schedule, machine : str
-        Names of both.
-    interval_cycles : float, optional
-        Of the simulated steady state; absent without one.
-    source : str, optional
-        The file whose lines are shown.
-    missing : str, optional
-        Why there is none.
-    lines : tuple of Line
-        The loop's lines in order; without a source only those that have operations.
-    elsewhere : dict
-        Stall cycles of an iteration that are for no operation's value, by cause.
+    `schedule`, `machine`: names of both.
+    `interval_cycles`: of the simulated steady state; absent without one.
+    `source`: the file whose lines are shown.
+    `missing`: why there is none.
+    `lines`: the loop's lines in order; without a source only those that have operations.
+    `elsewhere`: stall cycles of an iteration that are for no operation's value, by cause.
     """
 
     schedule: str

@@ -73,25 +73,18 @@ def judge_of(loop: Loop, asked: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Polishing:
-    """How far a better program is looked for, as `twill.polish.polish` has it.
-
-    Attributes
-    ----------
-    different : int
-        Programs besides the best one that are compiled; 0 where the simulated SM judges.
-    measures : bool
-        Whether those that are compiled as written are measured on the GPU at hand.
-    restart : callable, optional
-        Returns where a search for another machine begins; the given schedules without it.
-    """
+    """How far a better program is looked for, as `twill.polish.polish` has it."""
 
     simulations: int
     seed: int
     conditions: Sequence[Conditions]
     jobs: int
     timeout: float | None = None
+    # Programs besides the best one that are compiled; 0 where the simulated SM judges.
     different: int = 0
+    # Whether those that are compiled as written are measured on the GPU at hand.
     measures: bool = False
+    # Returns where a search for another machine begins; the given schedules without it.
     restart: Callable[[Machine], Sequence[Schedule]] | None = None
 
     def judged_by(self, asked: str | None, loop: Loop, effort: str) -> Polishing:

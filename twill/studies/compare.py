@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from twill.artifacts.base import Part
+from twill.artifacts.base import Artifact, Part
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import SCHEDULES, KeptSchedule, Sealed, text_hash
+from twill.artifacts.sweep import SCHEDULES
 from twill.base.console import WIDTH, Report, say, silent
 from twill.base.errors import RefusedError
 from twill.base.figures import HATCHES, STRONG, new_figure, svg_text
@@ -52,32 +52,20 @@ BARS = 0.86  # of the distance between groups of bars
 class Variant(Part):
     """A way to execute the loop, with its results.
 
-    Attributes
-    ----------
-    variant : str
-        ``sequential``, ``multi-warp``, ``swp``, ``triton`` (of loops from Triton's dumps),
-        ``joint`` (the schedule), or the name of a hand-written schedule of the same kernel.
-    interval_cycles : float or None
-        Measured cycles from one iteration to the next.
-    iterations_per_cycle, iterations_per_kilocycle : float or None
-        Its inverse.
-    flop_per_iteration : int
-        Floating-point operations of one iteration's matrix products on one SM: an expert's
-        iteration may do more or less than ours.
-    tflops : float or None
-        TFLOP/s of the chip at the stated clock; None where there is no product.
-    tensor_core_utilization : float or None
-        Share of the steady state for which the tensor core works.
-    utilization : dict
-        The same for every unit.
-    speedup_over_sequential : float or None
-        How many times as fast as the loop as written: work per time over work per time.
-    bound_cycles : int
-        No interval is smaller: the work of the busiest unit, or the slowest recurrence.
-    over_bound : float or None
-        By what part of the bound the interval exceeds it.
-    note : str
-        Why the SM could not execute it (as it is), or why there is none; empty if it could.
+    `variant`: ``sequential``, ``multi-warp``, ``swp``, ``triton`` (of loops from Triton's dumps),
+    ``joint`` (the schedule), or the name of a hand-written schedule of the same kernel.
+    `interval_cycles`: measured cycles from one iteration to the next.
+    `iterations_per_cycle`, `iterations_per_kilocycle`: its inverse.
+    `flop_per_iteration`: floating-point operations of one iteration's matrix products on one SM: an
+    expert's iteration may do more or less than ours.
+    `tflops`: TFLOP/s of the chip at the stated clock; None where there is no product.
+    `tensor_core_utilization`: share of the steady state for which the tensor core works.
+    `utilization`: the same for every unit.
+    `speedup_over_sequential`: how many times as fast as the loop as written: work per time over
+    work per time.
+    `bound_cycles`: no interval is smaller: the work of the busiest unit, or the slowest recurrence.
+    `over_bound`: by what part of the bound the interval exceeds it.
+    `note`: why the SM could not execute it (as it is), or why there is none; empty if it could.
     """
 
     variant: str
@@ -97,24 +85,13 @@ class Variant(Part):
 class Comparison(Part):
     """A loop on a machine.
 
-    Attributes
-    ----------
-    loop, machine : str
-        Which loop where.
-    iterations, seed : int
-        Of every run.
-    latency : str
-        Sources of the variable latencies; ``nominal`` for those in the machine file.
-    clock_mhz : float
-        Clock at which TFLOP/s are stated.
-    clock_source : str
-        Where the clock comes from.
-    variants : tuple of Variant
-        In the order of `twill.studies.subjects.VARIANTS`, then experts.
-    files : dict
-        Where `-o` puts what ran, by variant.
-    schedules : dict
-        The schedules themselves, by variant; not in the document.
+    `iterations`, `seed`: of every run.
+    `latency`: sources of the variable latencies; ``nominal`` for those in the machine file.
+    `clock_mhz`: clock at which TFLOP/s are stated.
+    `clock_source`: where the clock comes from.
+    `variants`: in the order of `twill.studies.subjects.VARIANTS`, then experts.
+    `files`: where `-o` puts what ran, by variant.
+    `schedules`: the schedules themselves, by variant; not in the document.
     """
 
     loop: str
@@ -125,36 +102,19 @@ class Comparison(Part):
     clock_mhz: float
     clock_source: str
     variants: tuple[Variant, ...]
-    files: dict[str, KeptSchedule] = {}
+    files: dict[str, str] = {}
     schedules: SkipJsonSchema[dict[str, Schedule]] = Field({}, exclude=True, repr=False)
 
 
-class Comparisons(Sealed):
+class Comparisons(Artifact):
     """Loops on machines, compared (``comparison.json``).
 
-    Attributes
-    ----------
-    comparisons : tuple of Comparison
-        In the order in which they were named.
+    `comparisons`: in the order in which they were named.
     """
 
     schema_name: Literal["twill.comparison"] = Field("twill.comparison", alias="schema")
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     comparisons: Annotated[tuple[Comparison, ...], Field(min_length=1)]
-
-    @classmethod
-    def read(cls, folder: Path) -> tuple[Comparison, ...]:
-        """Return what a folder holds, with the schedules that ran.
-
-        Raises
-        ------
-        InputError
-            If a file is missing, not valid, or was changed.
-        """
-        return tuple(
-            one.model_copy(update={"schedules": {n: k.read(folder) for n, k in one.files.items()}})
-            for one in cls.load(inside(folder, FILE)).comparisons
-        )
 
 
 def document(comparisons: Iterable[Comparison]) -> Comparisons:
@@ -166,12 +126,11 @@ def document(comparisons: Iterable[Comparison]) -> Comparisons:
     found = []
     for one in comparisons:
         files = {}
-        for name, schedule in one.schedules.items():
-            file = _free(f"{one.loop}.{one.machine}.{name}", taken)
-            taken.add(file)
-            files[name] = KeptSchedule(file=file, hash=text_hash(schedule.to_json()))
+        for name in one.schedules:
+            files[name] = _free(f"{one.loop}.{one.machine}.{name}", taken)
+            taken.add(files[name])
         found.append(one.model_copy(update={"files": files}))
-    return Comparisons(comparisons=tuple(found)).seal()
+    return Comparisons(comparisons=tuple(found))
 
 
 def _free(name: str, taken: Container[str]) -> str:
@@ -339,9 +298,9 @@ def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[P
     }
     written = {inside(folder, name): text for name, text in texts.items()}
     kept = {
-        inside(folder, SCHEDULES, kept.file): one.schedules[name].to_json()
+        inside(folder, SCHEDULES, file): one.schedules[name].to_json()
         for one in found.comparisons
-        for name, kept in one.files.items()
+        for name, file in one.files.items()
     }
     for file, text in (written | kept).items():
         write_whole(file, text)

@@ -26,20 +26,12 @@ COLUMNS = (Column("part"), Column("version"), Column("needed for"), Column("how 
 class Installed:
     """A part of the installation.
 
-    Attributes
-    ----------
-    name : str
-        A package as `pip` knows it, ``compiled engine`` or ``GPU``.
-    required : bool
-        Whether nothing is complete without it.
-    version : str
-        The installed version; of a GPU its name. Empty if it is missing or does not work.
-    needed_for : str
-        The commands that need it.
-    problem : str
-        Why it does not work, if it is there and does not.
-    remedy : str
-        How to get it; empty if it works.
+    `name`: a package as `pip` knows it, ``compiled engine`` or ``GPU``.
+    `required`: whether nothing is complete without it.
+    `version`: the installed version; of a GPU its name. Empty if it is missing or does not work.
+    `needed_for`: the commands that need it.
+    `problem`: why it does not work, if it is there and does not.
+    `remedy`: how to get it; empty if it works.
     """
 
     name: str
@@ -79,7 +71,6 @@ EXTRAS = {
         "triton",
         "dumps of kernels (loop dump, tune FILE.py:KERNEL), emit --check, calibrate --from-cubin",
     ),
-    "distributed": ("cluster", "sweeps and tuning on a Dask cluster (--cluster)"),
 }
 
 

@@ -41,16 +41,10 @@ ARITHMETIC = "fma", "alu", "mufu", "shuffle"
 class Evidence:
     """Errors of the predictions of measured kernels of one kind.
 
-    Attributes
-    ----------
-    kind : str
-        `SPILLED`, `PRODUCTS` or `MIXED`.
-    kernels : int
-        Measured kernels of this kind.
-    median, worst : float
-        Errors, as parts of the measured interval.
-    device : str
-        The GPU on which they were measured.
+    `kind`: `SPILLED`, `PRODUCTS` or `MIXED`.
+    `kernels`: measured kernels of this kind.
+    `median`, `worst`: errors, as parts of the measured interval.
+    `device`: the GPU on which they were measured.
     """
 
     kind: str
@@ -68,24 +62,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Judged:
-    """A compiled kernel with the cycles of its machine code.
+    """A compiled kernel with the cycles of its machine code."""
 
-    Attributes
-    ----------
-    made : Compiled
-        The compiled kernel, and what is to be mended of it.
-    prediction : Prediction or None
-        Cycles of an iteration of its machine code, if that was executed.
-    unpredicted : str
-        Why it was not executed; empty if it was.
-    evidence : Evidence or None
-        Errors of such predictions; None where none was measured.
-    """
-
-    made: Compiled
+    made: Compiled  # the compiled kernel, and what is to be mended of it
+    # Cycles of an iteration of its machine code, if that was executed.
     prediction: Prediction | None
-    unpredicted: str
-    evidence: Evidence | None
+    unpredicted: str  # why it was not executed; empty if it was
+    evidence: Evidence | None  # errors of such predictions; None where none was measured
 
     @property
     def as_written(self) -> bool:

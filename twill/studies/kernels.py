@@ -32,15 +32,10 @@ READING_SECONDS = 0.01  # between two readings of the clock
 class Timed:
     """A trip count: the error, and milliseconds of a launch.
 
-    Attributes
-    ----------
-    iterations : int
-        Of the loop; every program of the file's small grid has so many.
-    wrong : str or None
-        The message of the comparison with the reference.
-    median, low, high : float or None
-        Milliseconds of a launch in a graph of many, without what it costs the host: of ten such
-        graphs the median, and the fifths at the ends.
+    `iterations`: of the loop; every program of the file's small grid has so many.
+    `wrong`: the message of the comparison with the reference.
+    `median`, `low`, `high`: milliseconds of a launch in a graph of many, without what it costs the
+    host: of ten such graphs the median, and the fifths at the ends.
     """
 
     iterations: int
@@ -52,30 +47,21 @@ class Timed:
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel on a GPU, with what it ran on.
-
-    Attributes
-    ----------
-    clock_mhz : float or None
-        Of the SMs while launches were timed, the median, where the driver reports it.
-    iteration_ns : float or None
-        Time that each further iteration of the arguments adds, between the two largest trip counts:
-        loops around and after the scheduled one count, too.
-    iteration_cycles : float or None
-        The same in cycles of that clock.
-    simulated_cycles : float or None
-        Of an iteration of the scheduled loop on the simulated SM, as the file says.
-    """
+    """A kernel on a GPU, with what it ran on."""
 
     file: str
     device: str
     capability: str
+    # Of the SMs while launches were timed, the median, where the driver reports it.
     clock_mhz: float | None
     torch: str
     triton: str
     trips: tuple[Timed, ...]
+    # Time that each further iteration of the arguments adds, between the two largest trip counts:
+    # loops around and after the scheduled one count, too.
     iteration_ns: float | None
-    iteration_cycles: float | None
+    iteration_cycles: float | None  # the same in cycles of that clock
+    # Of an iteration of the scheduled loop on the simulated SM, as the file says.
     simulated_cycles: float | None
 
     @property

@@ -31,20 +31,11 @@ MOST_TOLD = 2
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A change that gives a loop a schedule.
+    """A change that gives a loop a schedule."""
 
-    Attributes
-    ----------
-    change : str
-        The change in words.
-    least_cycles : float
-        No program of the changed loop takes fewer cycles an iteration.
-    commands : tuple of str
-        Commands for its schedule; none where the kernel must be dumped again.
-    """
-
-    change: str
-    least_cycles: float
+    change: str  # the change in words
+    least_cycles: float  # no program of the changed loop takes fewer cycles an iteration
+    # Commands for its schedule; none where the kernel must be dumped again.
     commands: tuple[str, ...]
 
 

@@ -19,24 +19,12 @@ from twill.studies.judged import Judged, is_compared
 
 @dataclass(frozen=True)
 class Trial:
-    """A program with what the compiler and the GPU make of it.
+    """A program with what the compiler and the GPU make of it."""
 
-    Attributes
-    ----------
-    schedule : Schedule
-        The program, with its promise on the simulated SM.
-    judged : Judged or None
-        Its kernel; None if there is none.
-    refused : str
-        Why there is none, or why the GPU does not run it; otherwise empty.
-    on_gpu : OnGpu or None
-        Its cycles on the GPU, if they were measured.
-    """
-
-    schedule: Schedule
-    judged: Judged | None
-    refused: str = ""
-    on_gpu: OnGpu | None = None
+    schedule: Schedule  # the program, with its promise on the simulated SM
+    judged: Judged | None  # its kernel; None if there is none
+    refused: str = ""  # why there is none, or why the GPU does not run it; otherwise empty
+    on_gpu: OnGpu | None = None  # its cycles on the GPU, if they were measured
 
     @property
     def promised(self) -> float:

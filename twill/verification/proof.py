@@ -39,14 +39,8 @@ SAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 class Trusted:
     """A claim that only an engine has shown.
 
-    Attributes
-    ----------
-    level : str
-        The level of the objective that it is about.
-    claim : str
-        Schedules that do not exist, as the engine says.
-    solver : str
-        The engine that has shown it.
+    `level`: the level of the objective that it is about.
+    `claim`: schedules that do not exist, as the engine says.
     """
 
     level: Level

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from html import escape
 from itertools import islice
 
 from twill.artifacts.bound import BoundFile
@@ -66,15 +65,6 @@ class Verdict:
     def valid(self) -> bool:
         """Whether no rule is broken."""
         return not self.violations
-
-    def _repr_html_(self) -> str:
-        """Return whether it is valid, and what is not, as notebooks show it."""
-        told = [f"{v.rule}: {v.message}" for v in self.violations] or [
-            f"taken on trust: {claim.level}" for claim in self.trusted
-        ]
-        items = "".join(f"<li>{escape(one)}</li>" for one in told)
-        said = "valid" if self.valid else "not valid"
-        return f"<p>{said}, {len(self.rules)} rules were checked</p>\n<ul>{items}</ul>"
 
 
 def verify(schedule: Schedule) -> Verdict:

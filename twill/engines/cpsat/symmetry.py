@@ -26,7 +26,7 @@ def symmetry(problem: Problem) -> Exchange | None:
     ordered operations.
     """
     wishes = problem.wishes
-    if wishes.pins or wishes.orders or wishes.shape:
+    if wishes.pins or wishes.orders:
         return None
     alike: dict[int, list[int]] = {}
     for v, label in enumerate(_refined(problem)):

@@ -7,10 +7,9 @@ subformula (all t' before t + d, all copies of an operation that runs at t) it i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from twill.engines.questions import Question
-from twill.engines.yices.system import anchor_of
 from twill.problem.groups import pools
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
@@ -308,7 +307,7 @@ class System:
     # -- what the user decided ----------------------------------------------------------------
 
     def _wishes(self) -> None:
-        """Pinned and ordered operations, or an order and groups that leave only times open."""
+        """Pinned and ordered operations."""
         formulas, wishes = self.q.formulas, self.q.problem.wishes
         for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
             apart = self.q.crosses(u, v)
@@ -316,21 +315,3 @@ class System:
         for first, second in wishes.orders:
             for t in range(self.q.span):
                 self.q.excludes(self.q.op(first, 0, t), self.q.before(second, 0, t))
-        if wishes.shape:
-            self._shape(wishes.shape)
-
-    def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
-        """Fix groups, stages relative to each other, and the order of rows from the anchor on."""
-        formulas, anchor = self.q.formulas, anchor_of(self.q.problem)
-        start = self.q.starts()
-        for v, (_, stage, _) in enumerate(shape):
-            shift = (stage - shape[anchor][1]) * self.q.interval
-            formulas.state(formulas.after(start[v], start[anchor], shift))
-            formulas.state(formulas.after(start[anchor], start[v], 1 - self.q.interval - shift))
-        for u, v in itertools.permutations(range(len(shape)), 2):
-            (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
-            apart = self.q.crosses(u, v)
-            formulas.state(formulas.no(apart) if group_u == group_v else apart)
-            if rank_u < rank_v:
-                shift = (stage_v - stage_u) * self.q.interval
-                formulas.state(formulas.after(start[v], start[u], shift))

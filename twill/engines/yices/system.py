@@ -7,7 +7,6 @@ violates them, are in `twill.engines.yices.sums`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,24 +102,8 @@ class System:
                 )
 
     def _wishes(self) -> None:
-        """Pins and orders of the user, and groups of which only times are left."""
+        """Pins and orders of the user."""
         self.families.wishes()
-        if self.problem.wishes.shape:
-            self._shape(self.problem.wishes.shape)
-
-    def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
-        """Fix groups, stages relative to each other, and the order of rows from the base on."""
-        rows, stages = self.clock.rows, self.clock.stages
-        for u, v in itertools.combinations(range(len(shape)), 2):
-            (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
-            together = self.places.same(u, v)
-            same = group_u == group_v
-            self.clauses.clause(together if same else self.clauses.negated(together))
-            self.clauses.clause(stages.stated(v, u, stage_v - stage_u))
-            self.clauses.clause(stages.stated(u, v, stage_u - stage_v))
-            if rank_u != rank_v:
-                first, second = (u, v) if rank_u < rank_v else (v, u)
-                self.clauses.clause(rows.stated(second, first, 0))
 
     # -- helpers --------------------------------------------------------------------------------
 

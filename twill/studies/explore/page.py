@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.resources
-import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,6 @@ import twill
 from twill.base.figures import COLOURS
 from twill.base.tables import Table
 from twill.studies.explore.pictures import AXIS, CHARACTER, LEFT, WIDTH
-
-Picture = tuple[str, str]  # what a figure shows, and the figure as SVG
 
 
 @dataclass(frozen=True)
@@ -36,14 +33,13 @@ class Panel:
 
 @dataclass(frozen=True)
 class Section:
-    """The results of one study, or schedules side by side."""
+    """A kernel file, or schedules side by side."""
 
     title: str
-    # Its answers in words.
+    # What is said of them in words.
     summary: list[str]
     # Where all that comes from.
     provenance: dict[str, str]
-    pictures: list[Picture] = field(default_factory=list)
     # Figures, each table after what it shows.
     tables: list[tuple[str, Table]] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
@@ -62,7 +58,6 @@ def page(sections: Sequence[Section]) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     template = environment.from_string(folder.joinpath("explore.html.j2").read_text("utf-8"))
-    numbers = itertools.count(1)
     facts: dict[str, list[str]] = {}
     for section in sections:
         for name, said in section.operations.items():
@@ -73,7 +68,6 @@ def page(sections: Sequence[Section]) -> str:
         facts=facts,
         numbered=lambda names: " ".join(str(index[name]) for name in dict.fromkeys(names)),
         marked=_marker(index),
-        inline=lambda text: inlined(text, f"f{next(numbers)}-"),
         colours=COLOURS,
         style=folder.joinpath("explore.css").read_text("utf-8"),
         script=folder.joinpath("explore.js").read_text("utf-8"),
@@ -105,23 +99,3 @@ def _marker(index: dict[str, int]) -> Callable[[str], str]:
         return "".join([*found, escape(text[end:])])
 
     return marked
-
-
-def inlined(text: str, prefix: str) -> str:
-    """Return an SVG document as an element of a page, in the page's colours.
-
-    `prefix`: of its ids, which other figures of the page may have too.
-    """
-    text = text[text.index("<svg") :]
-    for pattern, new in (
-        (r"<metadata>(?s:.*?)</metadata>", ""),
-        (r'\bid="', f'id="{prefix}'),
-        (r"url\(#", f"url(#{prefix}"),
-        (r'xlink:href="#', f'xlink:href="#{prefix}'),
-        ("stroke: #000000", "stroke: currentColor"),
-        ("fill: #ffffff", "fill: none"),
-        (r'(<svg[^>]*?) height="[^"]*"', r"\1"),
-        (r'(<svg[^>]*?) width="[^"]*"', r"\1"),
-    ):
-        text = re.sub(pattern, new, text)
-    return text

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from twill.artifacts.program import Storage
@@ -121,26 +121,6 @@ def timeline(view: View) -> Picture:
     return Picture("cycles", view.end - view.begin, lanes, bars)
 
 
-def one_interval(view: View) -> Picture:
-    """Return what units and pipes do in one interval of the steady state."""
-    last = replace(view, begin=view.end - (view.found.interval or view.end - view.begin))
-    tracks = [
-        track
-        for track in tracks_within(view.schedule, view.found.recording, last.begin, last.end)
-        if track.kind != "group"
-    ]
-    length = last.end - last.begin
-    busy = (sum(p.end - p.begin for p in track.slices) / length for track in tracks)
-    names = ((t.name, f"{percent(share)} busy") for t, share in zip(tracks, busy, strict=True))
-    lanes = tuple(lanes_of(names, LINE))
-    bars = tuple(
-        _worked(last, piece, lane, of_group=False)
-        for track, lane in zip(tracks, lanes, strict=True)
-        for piece in track.slices
-    )
-    return Picture("cycles of one interval", length, lanes, bars)
-
-
 def _of_group(view: View, group: str) -> str:
     return f"{view.looks[group].letter}: {group}"
 
@@ -175,9 +155,9 @@ def _awaited(schedule: Schedule, subject: str) -> Iterator[str]:
 
 def occupied(view: View) -> tuple[Picture, Picture]:
     """Return what registers of groups, and addresses of memories, hold (see `Occupancy`)."""
-    schedule, latency = view.schedule, view.found.latency
+    schedule = view.schedule
     occupancy = Occupancy(schedule)
-    conditions = Conditions.of(iterations=ITERATIONS, latency=latency)
+    conditions = Conditions(iterations=ITERATIONS)
     StreamingMultiprocessor(schedule, conditions, (occupancy,)).run()
     by_place: dict[str, list[Share]] = defaultdict(list)
     for share in occupancy.shares():

@@ -1,12 +1,11 @@
-"""Sections of the page: schedules side by side, a sweep, a comparison."""
+"""Sections of the page: schedules side by side, and kernel files."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import twill
 from twill.artifacts.schedule import Schedule
@@ -26,34 +25,23 @@ from twill.show.roles import entries, roles
 from twill.show.schedule import held, placements
 from twill.sim.show import pace_table, stalls_table
 from twill.studies.annotated import annotate, source_table
-from twill.studies.compare import FILE, Comparison, Comparisons, plot_comparisons, table, title
 from twill.studies.explore.graph import graph
 from twill.studies.explore.machine_code import kernel_section
-from twill.studies.explore.page import Panel, Picture, Section
+from twill.studies.explore.page import Panel, Section
 from twill.studies.explore.pictures import (
     View,
     look_of,
     occupied,
-    one_interval,
     reservations,
     timeline,
 )
-from twill.studies.explore.steady import INTERVALS, Steady, plot_stalls, steady
-from twill.studies.sweep.answers import answers
-from twill.studies.sweep.journal import NAME as JOURNAL
-from twill.studies.sweep.journal import read
-from twill.studies.sweep.points import check_points, tasks
-from twill.studies.sweep.runs import NAME, load
-from twill.studies.sweep.table import frame, plot_sweep, points_table
-
-MOST_ROWS = 400
-MOST_STEADY = 24
+from twill.studies.explore.steady import INTERVALS, Steady, steady
 
 
 def sections(
     places: Sequence[Path], report: Report = silent, source: Path | None = None
 ) -> list[Section]:
-    """Read results: sweeps, comparisons, kernel files, and schedules, which are one section.
+    """Read kernel files, and schedules, which are one section.
 
     `source`: of the schedules, as `annotate` takes it.
 
@@ -65,136 +53,15 @@ def sections(
     found: list[Section] = []
     schedules: dict[str, Schedule] = {}
     for place in places:
-        if (place / NAME).exists():
-            found.append(_of_sweep(place, report))
-        elif (place / FILE).exists():
-            found.append(_of_comparison(place, report))
-        elif place.suffix == ".py":
+        if place.suffix == ".py":
             found.append(kernel_section(place, report))
         elif place.is_dir():
-            raise InputError("neither sweep.json nor comparison.json is here", file=str(place))
+            raise InputError("a folder; name the schedules in it", file=str(place))
         else:
             one = load_schedule(str(place))
             name = place.stem if one.name in schedules else one.name
             schedules[unused(name, schedules)] = one
     return [*([_of_schedules(schedules, report, source)] if schedules else []), *found]
-
-
-# -- sweeps -------------------------------------------------------------------------------------
-
-
-def _of_sweep(folder: Path, report: Report) -> Section:
-    swept, runs = load(folder)
-    sweep = swept.sweep
-    rows, _ = read(folder / JOURNAL, swept.hash)
-    if not rows:
-        raise InputError("no point is finished yet", file=str(folder))
-    every = tasks(sweep, runs)
-    check_points(rows, every, str(folder / JOURNAL))
-    found = frame(sweep, rows.values())
-    loops = {f"{one.run.item} on {one.run.machine}" for one in runs}
-    told = [answer.words for answer in answers(sweep, found)]
-    if len(rows) < len(every):
-        told.insert(0, f"{len(rows)} of {len(every)} points are finished")
-    scheduled = [one for one in runs if one.schedule]
-    chosen = [one for one in scheduled if one.run.variant == "joint"] or scheduled
-    shown = points_table(sweep, found, MOST_ROWS)
-    some = f", {len(shown.rows)} of {len(found)}" if len(shown.rows) < len(found) else ""
-    schedules = [(one.name, Schedule.from_json(one.schedule)) for one in chosen]
-    ran = _steady(schedules, "nominal", report)
-    return Section(
-        title=sweep.description or sweep.name or f"Sweep of {', '.join(sorted(loops))}",
-        summary=told,
-        pictures=[
-            ("Throughput", plot_sweep(sweep, found)),
-            ("Cycles of an iteration", plot_sweep(sweep, found, interval=True)),
-            *_stalls(ran),
-        ],
-        tables=[(f"Points{some}", shown)],
-        **_steady_states(ran),
-        provenance={
-            "twill": str(found["twill_version"].iloc[0]),
-            "code": str(found["code_hash"].iloc[0]),
-            "simpy": str(found["simpy_version"].iloc[0]),
-            "seed": str(sweep.seed),
-            "schedules": ", ".join(f"{one.name} {one.digest[:16]}" for one in runs),
-            "sweep": json.dumps(
-                sweep.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False
-            ),
-        },
-    )
-
-
-# -- comparisons --------------------------------------------------------------------------------
-
-
-def _of_comparison(folder: Path, report: Report) -> Section:
-    found = Comparisons.read(folder)
-    named = [(f"{_place(one)}, {v}", s) for one in found for v, s in one.schedules.items()]
-    joint = {f"{_place(one)}, joint" for one in found}
-    ran = _steady(named, found[0].latency, report)
-    return Section(
-        title="Ways to execute " + ", ".join(_place(one) for one in found),
-        summary=[_told(one) for one in found],
-        pictures=[
-            *((f"Throughput: {_place(one)}", plot_comparisons([one])) for one in found),
-            *_stalls(ran),
-        ],
-        tables=[(title(one), table(one)) for one in found],
-        **_steady_states([one for one in ran if one.name in joint]),
-        provenance={
-            "twill": twill.__version__,
-            "iterations": str(found[0].iterations),
-            "seed": str(found[0].seed),
-            "latency": found[0].latency,
-            **{f"clock of {one.machine}": one.clock_source for one in found},
-        },
-    )
-
-
-def _place(one: Comparison) -> str:
-    return f"{one.loop} on {one.machine}"
-
-
-def _told(one: Comparison) -> str:
-    intervals = {v.variant: v.interval_cycles for v in one.variants if v.interval_cycles}
-    gains = {v.variant: v.speedup_over_sequential for v in one.variants}
-    if "joint" not in intervals or gains["joint"] is None:
-        return f"{_place(one)}: no joint schedule was measured"
-    words = (
-        f"{_place(one)}: the joint schedule takes {intervals['joint']:.6g} cycles "
-        f"an iteration, {gains['joint']:.2f} times as fast as the loop as written"
-    )
-    if "swp" in intervals:
-        ratio = intervals["swp"] / intervals["joint"]
-        words += f" and {ratio:.2f} times as fast as software pipelining alone"
-    return words
-
-
-def _steady(named: Iterable[tuple[str, Schedule]], latency: str, report: Report) -> list[Steady]:
-    found = []
-    for name, schedule in itertools.islice(named, MOST_STEADY):
-        report(f"steady state of {name}")
-        found.append(steady(name, schedule, latency))
-    return found
-
-
-def _stalls(ran: Sequence[Steady]) -> list[Picture]:
-    """Return the stall breakdown of steady states, nothing if nothing ran."""
-    spent = [one for one in ran if one.spent]
-    return [("Where the cycles of the warp groups go", plot_stalls(spent))] if spent else []
-
-
-def _steady_states(ran: Sequence[Steady]) -> dict[str, Any]:
-    """Return panels of a section with timelines and roles, their legend and operations."""
-    views = [View(one, *one.window(), looks(one.schedule)) for one in ran if one.result]
-    failed = [Panel(f"{one.name} cannot be run", "note", one.error) for one in ran if one.error]
-    panels = [
-        Panel(p.title, p.form, p.shown, p.note, view.found.name)
-        for view in views
-        for p in (_timeline(view), _roles(view))
-    ]
-    return {"panels": [*failed, *panels], "legend": _legend(views), "operations": _facts(views)}
 
 
 # -- schedules ----------------------------------------------------------------------------------
@@ -205,7 +72,10 @@ def _of_schedules(named: dict[str, Schedule], report: Report, source: Path | Non
     first, *others = named
     pairs = [Pair(named[first], named[other]) for other in others]
     styles = [looks(named[first]), *(matched_looks(pair) for pair in pairs)]
-    ran = _steady(named.items(), "nominal", report)
+    ran = []
+    for name, schedule in named.items():
+        report(f"steady state of {name}")
+        ran.append(steady(name, schedule))
     longest = INTERVALS * max((one.interval or 0 for one in ran), default=0)
     views = [
         View(one, *one.window(longest / one.interval if one.interval else INTERVALS), style)
@@ -312,21 +182,15 @@ def _panels(view: View, source: Path | None) -> Iterator[Panel]:
 
 
 def _timeline(view: View) -> Panel:
-    said = f"simulated, {view.found.latency} load latency; [n] is the iteration; grey is waiting"
+    said = "simulated, nominal load latency; [n] is the iteration; grey is waiting"
     return Panel("Timeline", "bars", timeline(view), said)
 
 
 def _reservations(view: View) -> Iterator[Panel]:
-    """Yield the modular reservation table; without static times, a simulated interval."""
-    name = "Reservation table"
-    try:
-        found = placed(view.schedule)
-    except InputError:
-        if view.found.interval is not None:
-            said = "simulated: its programs have an order and no static times"
-            yield Panel(name, "bars", one_interval(view), said)
-        return
-    yield Panel(name, "bars", reservations(found, view.looks), "static, modulo the interval")
+    """Yield the modular reservation table; nothing without static times."""
+    with contextlib.suppress(InputError):
+        shown = reservations(placed(view.schedule), view.looks)
+        yield Panel("Reservation table", "bars", shown, "static, modulo the interval")
 
 
 def _roles(view: View) -> Panel:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
 from twill.bounds import bounds
-from twill.explain.levers import with_unit_faster
+from twill.explain.levers import on_faster_unit
 from twill.problem import Problem
 from twill.studies.reproduce.claims import Case, Judged, ask, ask_in_turn, least, wished
 from twill.studies.reproduce.strategy import MOST, Strategy, executed, percent
@@ -122,7 +122,7 @@ def _judge_modulo(case: Case, schedule: Schedule) -> None:
 def _if_faster(case: Case, problem: Problem, unit: str) -> str:
     """Say what bound and joint interval would be with the busiest unit twice as fast."""
     case.report(f"{BACKWARD_BLACKWELL} with {unit} twice as fast")
-    faster = with_unit_faster(problem, unit)
+    faster = on_faster_unit(problem, unit)
     bound = bounds(faster)
     interval, proved = least(faster, case.settings.timeout)
     return (

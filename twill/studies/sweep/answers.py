@@ -23,15 +23,10 @@ LATENCIES = ("tma-latency", "latency")
 class Answer:
     """An answer of the sweep.
 
-    Attributes
-    ----------
-    question : str
-        ``holds`` (for which values of a parameter), ``depth`` (the least one), ``tolerance``
-        (which schedule bears most), ``work`` (which value does most) or ``failures``.
-    words : str
-        The answer in a sentence.
-    data : dict
-        The same as data.
+    `question`: ``holds`` (for which values of a parameter), ``depth`` (the least one),
+    ``tolerance`` (which schedule bears most) or ``failures``.
+    `words`: the answer in a sentence.
+    `data`: the same as data.
     """
 
     question: str
@@ -106,15 +101,12 @@ def answers(sweep: Sweep, found: pd.DataFrame) -> list[Answer]:
     """Return what a sweep says."""
     result: list[Answer] = []
     numeric = numeric_axes(sweep, found)
-    worked = [name for name in numeric if parameter(name).name in ("tile.", "subtiles")]
     for axis in numeric:
-        if axis in worked:
-            result += _work(sweep, found, axis)
-        elif not worked and (axis not in RINGS or numeric == [axis]):
+        if axis not in RINGS or numeric == [axis]:
             lines = held(sweep, found, axis)
             result += [_holds(axis, line, sweep.tolerance) for line in lines]
             result += _most_tolerant(axis, lines)
-    for rings in () if worked else RINGS:
+    for rings in RINGS:
         if rings in numeric:
             result += _least_depths(sweep, found, rings)
     result += _fastest(sweep, found)
@@ -217,20 +209,6 @@ def _fastest(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:
             "tolerance",
             f"{loop} under {latency}, cycles an iteration at the best depth: {told}",
             {"loop": loop, "latency": latency, "order": order},
-        )
-
-
-def _work(sweep: Sweep, found: pd.DataFrame, axis: str) -> Iterator[Answer]:
-    """Yield the value at which most work is done, per time."""
-    for subject, rest, mine in _apart(found, [name for name in sweep.axes if name != axis]):
-        measure, unit = "iterations_per_kilocycle", "iterations per kilocycle"
-        if mine["tflops"].notna().any():
-            measure, unit = "tflops", "TFLOP/s"
-        best = mine.loc[mine[measure].idxmax()]
-        yield Answer(
-            "work",
-            f"{subject}{_line(rest)}: most at {axis} {best[axis]:g}: {best[measure]:.4g} {unit}",
-            {"parameter": axis, "value": plain(best[axis]), measure: float(best[measure])},
         )
 
 

@@ -17,8 +17,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar, Values
 from twill.base.errors import InputError, short
 from twill.base.names import wrong
-from twill.frontends.subtiling import resize, subtile
-from twill.sim.analysis.advice import faster, scaled_signals
+from twill.explain.levers import scaled_signals, with_unit_faster
 
 Kind = Literal["whole", "number", "text"]
 MOST_VALUES = 100_000
@@ -113,9 +112,6 @@ def _refused(given: Scalar) -> InputError:
     return InputError(f"{FORMS} (got {short(given)})")
 
 
-BANDWIDTH_CONSTANT = "tma_rate"
-
-
 @dataclass(frozen=True)
 class Parameter:
     """Something with values; docs/studies.md says what each changes."""
@@ -144,13 +140,10 @@ PARAMETERS = (
     Parameter("latency", "", "text"),
     Parameter("depth", "slots", "whole", least=1),
     Parameter("deeper", "slots", "whole"),
-    Parameter("load-bandwidth", "bytes a cycle", "number"),
     Parameter("synchronisation", "times", "number"),
     Parameter("throughput.", "times", "number"),
     Parameter("machine.", "", "number"),
     *LIMITS,
-    Parameter("tile.", "elements", "whole", resolve=True),
-    Parameter("subtiles", "sub-tiles", "whole", resolve=True),
     Parameter("iterations", "iterations", "whole"),
     Parameter("seed", "", "whole"),
     Parameter("warp-scheduler", "", "text"),
@@ -209,10 +202,7 @@ def changed_machine(machine: Machine, point: Mapping[str, Scalar]) -> Machine:
         If it has no such number, or cannot have this value.
     """
     for name, value in point.items():
-        if name == "load-bandwidth":
-            path = f"constants.{BANDWIDTH_CONSTANT}.value"
-            machine = with_number(machine, path, float(value), "load-bandwidth")
-        elif name == "synchronisation":
+        if name == "synchronisation":
             if float(value) < 0:
                 raise InputError(f"at least 0 (got {short(value)})", path=name)
             machine = scaled_signals(machine, float(value))
@@ -231,15 +221,9 @@ def changed_loop(
 
     Raises
     ------
-    InputError, RefusedError
-        If the loop cannot be changed so.
+    InputError
+        If the machine has no such unit, or it cannot be so fast.
     """
-    for name, value in point.items():
-        if name.startswith("tile."):
-            loop = resize(loop, name.removeprefix("tile."), int(value))
-    subtiles = int(point.get("subtiles", 1))
-    if subtiles != 1:
-        loop = subtile(loop, subtiles, machine=machine)
     for name, value in point.items():
         if name.startswith("throughput."):
             loop = _faster(loop, machine, name, float(value))
@@ -255,7 +239,7 @@ def _faster(loop: Loop, machine: Machine, name: str, factor: float) -> Loop:
         raise InputError(f"{machine.name} has no unit named {short(unit)}, only {known}", path=name)
     if factor <= 0:
         raise InputError(f"more than 0 (got {short(factor)})", path=name)
-    return faster(loop, machine, unit, factor)
+    return with_unit_faster(loop, machine, unit, factor)
 
 
 def with_latency(loop: Loop, machine: Machine, cycles: int) -> Loop:

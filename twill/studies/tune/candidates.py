@@ -141,24 +141,14 @@ def _extent(loop: Loop, along: str) -> int:
 
 @dataclass(frozen=True)
 class Choices:
-    """Values of parameters, in the order of candidates.
+    """Values of parameters, in the order of candidates."""
 
-    Attributes
-    ----------
-    tiles : sequence of tuple, optional
-        Of a loop; those of `default_tiles` without it.
-    subtiles : sequence of int, optional
-        Sub-tiles to cut a tile into; without it those of `SUBTILES` that it can be cut into.
-    given : mapping
-        Texts by parameter: limits of scheduling, and the constants and types of a kernel.
-    warps : sequence of int
-        Of a kernel.
-    """
-
-    tiles: Sequence[Tile] = ()
+    tiles: Sequence[Tile] = ()  # of a loop; those of `default_tiles` without it
+    # Sub-tiles to cut a tile into; without it those of `SUBTILES` that it can be cut into.
     subtiles: Sequence[int] = ()
+    # Texts by parameter: limits of scheduling, and the constants and types of a kernel.
     given: Mapping[str, str] = field(default_factory=dict)
-    warps: Sequence[int] = (4,)
+    warps: Sequence[int] = (4,)  # of a kernel
 
     def limits(self) -> list[dict[str, int]]:
         """Return every combination of limits of scheduling."""

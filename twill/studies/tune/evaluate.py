@@ -38,46 +38,27 @@ STEADY_ONLY = ("memory", "registers")
 
 @dataclass(frozen=True)
 class Question:
-    """Settings that are the same for all candidates.
+    """Settings that are the same for all candidates."""
 
-    Attributes
-    ----------
-    subject : str
-        Name of the loop or kernel.
-    machine : Machine
-        For which SM.
-    sizes : tuple of (int, int, int)
-        Rows, columns and depth of each product.
-    sequences : tuple of int
-        Sequence lengths of attention, with `tokens` and `heads`, `causal` and a `window`.
-    persistent : bool
-        Whether blocks go on to their next tile.
-    clock : float or str, optional
-        Clock in MHz, or ``capped``; that of the machine file without it.
-    effort : str
-        How far faster programs are looked for: ``quick``, ``normal`` or ``thorough``.
-    within : float
-        Candidates are solved whose bound is above the best time by at most this part.
-    timeout : float, optional
-        Seconds to schedule a candidate; what is found by then depends on the host.
-    emits : bool
-        Whether candidates that cannot be a kernel are refused.
-    """
-
-    subject: str
-    machine: Machine
-    sizes: tuple[tuple[int, ...], ...] = ()
+    subject: str  # name of the loop or kernel
+    machine: Machine  # for which SM
+    sizes: tuple[tuple[int, ...], ...] = ()  # rows, columns and depth of each product
+    # Sequence lengths of attention, with `tokens` and `heads`, `causal` and a `window`.
     sequences: tuple[int, ...] = ()
     tokens: int = DEFAULT_TOKENS
     heads: int = DEFAULT_HEADS
     causal: bool = False
     window: int | None = None
-    persistent: bool = True
+    persistent: bool = True  # whether blocks go on to their next tile
+    # Clock in MHz, or ``capped``; that of the machine file without it.
     clock: float | str | None = None
+    # How far faster programs are looked for: ``quick``, ``normal`` or ``thorough``.
     effort: str = "quick"
+    # Candidates are solved whose bound is above the best time by at most this part.
     within: float = 0.01
+    # Seconds to schedule a candidate; what is found by then depends on the host.
     timeout: float | None = None
-    emits: bool = False
+    emits: bool = False  # whether candidates that cannot be a kernel are refused
 
     def problems(self, loop: Loop) -> tuple[Problem, ...]:
         """Return the problems in the tiles of a loop.
