@@ -10,7 +10,7 @@ TORCH := 2.13.0
 # Tests start hundreds of processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test engine slow-sample nightly lint types wheel dumps gallery results everything browser mutation clean
+.PHONY: demo test engine slow-sample nightly lint types wheel dumps gallery results everything extras browser mutation clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -68,6 +68,11 @@ nightly: engine mutation
 	$(BIN)/python -m tests.validation.bench
 	$(BIN)/twill reproduce
 
+# What the extra adds: a Dask cluster.
+extras: $(VENV)/test
+	$(BIN)/pip install --quiet -e '.[cluster]'
+	$(BIN)/python -m pytest -m extras
+
 # The page of `twill explore` in Chromium: the one on the PATH, or the one that TWILL_CHROMIUM names.
 browser: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[browser]'
@@ -107,7 +112,7 @@ $(VENV)/test: pyproject.toml | $(VENV)/bin/python
 
 # All extras at once, for `.ci/run`.
 everything: $(VENV)/test
-	$(BIN)/pip install --quiet -e '.[browser,triton]' triton==$(TRITON) torch==$(TORCH)
+	$(BIN)/pip install --quiet -e '.[cluster,browser,triton]' triton==$(TRITON) torch==$(TORCH)
 
 clean:
 	rm -rf $(VENV) demo build dist twill_gpu.egg-info

@@ -215,7 +215,7 @@ def helps(tree: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
 def test_help_is_shown_as_it_is_written() -> None:
     """Rich takes a word in brackets for a style, and leaves it out."""
     found = dict(helps(typer.main.get_command(app)))
-    assert "sim sweep tma_latency" in found
+    assert "sim sweep cluster" in found
     for where, text in found.items():
         assert Text.from_markup(text).plain == text, where
 

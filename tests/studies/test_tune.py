@@ -291,6 +291,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
         (("--tile", "128"), "tiles of 3 extents, 128x256x64 as it is"),
         (("--size", "64x64"), "rows, columns and depth"),
         (("--size", "64x64x64", "--sequence", "64"), "either --size or --sequence"),
+        (("--jobs", "2", "--cluster", "x"), "either --jobs or --cluster"),
     ],
 )
 def test_wrong_questions_are_one_line(words: tuple[str, ...], error: str) -> None:

@@ -1,4 +1,4 @@
-"""Executors of concurrent work: this process and child processes."""
+"""Executors of concurrent work: this process, child processes, a Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import itertools
+import logging
 import multiprocessing
 import os
 import pickle
@@ -27,7 +28,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-from twill.base.errors import WorkerError
+from twill.base.errors import InputError, MissingLibraryError, WorkerError
 from twill.base.interruptions import later
 
 Argument = TypeVar("Argument")
@@ -202,6 +203,40 @@ def _collect_rarely() -> None:
 def _end_with(sentinel: int) -> None:
     wait([sentinel])
     os._exit(1)
+
+
+@contextlib.contextmanager
+def cluster(address: str) -> Iterator[Executor]:
+    """Give an executor on a Dask cluster.
+
+    `address`: of its scheduler, for example ``tcp://10.0.0.1:8786``, or the name of a file that the
+    scheduler wrote (``--scheduler-file``).
+
+    Raises
+    ------
+    MissingLibraryError
+        If Dask is not installed.
+    InputError
+        If no scheduler answers.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingLibraryError.of_extra("Dask", "cluster") from None
+    named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
+    try:
+        client = Client(**named, timeout="10s")
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"no Dask scheduler answers: {error}", path="cluster") from None
+    # What goes wrong is an error of ours; theirs are tracebacks of each attempt.
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        # Points are not to be taken for equal because their arguments are.
+        yield client.get_executor(pure=False)
+    finally:
+        client.close()
+        logging.disable(before)
 
 
 def keeping(function: Callable[..., Result], *first: object) -> Callable[..., Result]:

@@ -32,10 +32,8 @@ RETIRED = {
     "sim run --bundle": "--iterations for a shorter run",
     "sim run --interference": "sim run without it: --without switches mechanisms off",
     "sim published": "python -m tests.validation.published, in a clone",
-    "sim sweep --cluster": "twill.studies.sweep.run_sweep(..., executor=CLIENT.get_executor())",
     "sim sweep --parquet": "-o FOLDER, which has results.csv",
     "sim sweep --deeper": "--set deeper=VALUES",
-    "tune --cluster": "twill.studies.tune.tune(..., executor=CLIENT.get_executor()), in Python",
 }
 
 

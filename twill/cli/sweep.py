@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,8 @@ from twill.cli.command import command, print_json
 from twill.cli.options import Clock, Jobs, Json, Machines, ResultsFolder, SolverSeconds, pairs
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import pandas as pd
 
     from twill.artifacts.sweep import Sweep
@@ -90,6 +93,26 @@ class Common:
         return Sweep.from_json(json.dumps({**data, **given, "axes": {**data["axes"], **axes}}))
 
 
+@dataclass(frozen=True)
+class Workers:
+    """Processes that run the points."""
+
+    jobs: Jobs = 1
+    cluster: Annotated[
+        str | None, Option(metavar="ADDRESS", help="Dask scheduler (needs the extra `cluster`).")
+    ] = None
+
+    def executor(self) -> AbstractContextManager[Executor | None]:
+        """Return an executor, none where this process is enough."""
+        from twill.base.executors import cluster, local
+
+        if self.cluster is None:
+            return local(self.jobs)
+        if self.jobs > 1:
+            raise InputError("either --jobs or --cluster", path="--cluster")
+        return cluster(self.cluster)
+
+
 @command
 def sweep(
     items: Annotated[
@@ -101,7 +124,7 @@ def sweep(
     ],
     parameters: Parameters,
     common: Common,
-    jobs: Jobs = 1,
+    workers: Workers,
     output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -110,7 +133,6 @@ def sweep(
     VALUES are numbers with commas between, A:B for whole numbers, START:STOP:COUNT for evenly
     spaced ones or log:START:STOP:COUNT. With -o an interrupted sweep resumes where it ended.
     """
-    from twill.base.executors import local
     from twill.studies.sweep import run_sweep
     from twill.studies.sweep.answers import answers
     from twill.studies.sweep.table import points_table
@@ -118,7 +140,7 @@ def sweep(
     asked = common.sweep(items, parameters.axes())
     make_folder(output)
     folder = None if output is None else Path(output)
-    with counted("sweep", "points") as counter, local(jobs) as executor:
+    with counted("sweep", "points") as counter, workers.executor() as executor:
         found = run_sweep(asked, folder, executor, counter)
     told = answers(asked, found)
     written = [] if folder is None else _write(asked, found, told, folder)

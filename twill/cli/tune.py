@@ -18,7 +18,6 @@ from twill.cli.loop import parse_settings
 from twill.cli.options import (
     PROGRAMS,
     EffortName,
-    Jobs,
     Json,
     LoadedClock,
     ResultsFolder,
@@ -28,12 +27,15 @@ from twill.cli.options import (
     sizes,
 )
 from twill.cli.run import BlockOptions
+from twill.cli.sweep import Workers
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
     from twill.artifacts.sweep import Tuned
     from twill.studies.tune.candidates import Choices
     from twill.studies.tune.evaluate import Question
+
+AT_A_TIME = 16  # candidates that a cluster is given at once
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,8 @@ def tune(
     choice: ChoiceOptions,
     problem: ProblemOptions,
     search: Search,
+    workers: Workers,
     results: Results,
-    jobs: Jobs = 1,
 ) -> None:
     """Find the tiles, sub-tiles and limits that make the fastest whole kernel.
 
@@ -164,16 +166,18 @@ def tune(
 
     For example: twill tune gemm_hopper -m hopper_h100 --tile 128x128x64,128x256x64 -j 2
     """
-    from twill.base.executors import local
     from twill.studies import tune as study
     from twill.studies.tune.search import tuned_table
 
     check_target(results.emit)
     question = _question(subject, machine, problem, search, emits=results.emit is not None)
     folder = None if results.output is None else Path(results.output)
-    with counted("tune", "candidates") as counter, local(jobs) as executor:
+    with counted("tune", "candidates") as counter, workers.executor() as executor:
         every = study.candidates(question, choice.choices(), choice.loop)
-        found, schedules = study.tune(question, every, folder, executor, counter, at_a_time=jobs)
+        at_a_time = workers.jobs if workers.cluster is None else AT_A_TIME
+        found, schedules = study.tune(
+            question, every, folder, executor, counter, at_a_time=at_a_time
+        )
     if results.as_json:
         say(found.to_json().removesuffix("\n"))
     else:

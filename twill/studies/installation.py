@@ -71,6 +71,7 @@ EXTRAS = {
         "triton",
         "dumps of kernels (loop dump, tune FILE.py:KERNEL), emit --check, calibrate --from-cubin",
     ),
+    "distributed": ("cluster", "sweeps and tuning on a Dask cluster (--cluster)"),
 }
 
 

@@ -12,8 +12,8 @@ import twill
 from tests.house.test_house import ROOT
 from tests.sim.emulator.test_mistakes import told
 from tests.support.commands import SIM, in_process
+from tests.support.static import static_schedule
 from twill.frontends.schedules import load_schedule
-from twill.search.scheduler import schedule as static_schedule
 from twill.sim.checks import check
 from twill.sim.emulator import Run, emulate
 from twill.verification import verify
