@@ -25,6 +25,8 @@ LARGEST_ERROR = 1e-2
 """The largest error of an output that passes: products have factors of 16 bits."""
 LARGEST_UNLIKE = 2e-3
 """The same from the reference in the kernel's own types, which sums may be off by their order."""
+UNITS = {"bfloat16": 2.0**-7}
+"""The unit in the last place of types in which one is more; then it may be off by one."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,19 @@ class Difference:
         From the reference in float64; NaN where the output has NaN and the reference has not.
     alike : float
         From the reference in the kernel's own precision.
+    limit_alike : float
+        The largest that passes: `LARGEST_UNLIKE`, or a unit in the last place of the output's type.
     """
 
     output: str
     exact: float
     alike: float
+    limit_alike: float = LARGEST_UNLIKE
 
     @property
     def passed(self) -> bool:
-        """Whether the errors are at most `LARGEST_ERROR` and `LARGEST_UNLIKE`."""
-        return self.exact <= LARGEST_ERROR and self.alike <= LARGEST_UNLIKE
+        """Whether the errors are at most `LARGEST_ERROR` and `limit_alike`."""
+        return self.exact <= LARGEST_ERROR and self.alike <= self.limit_alike
 
 
 @dataclass(frozen=True)
@@ -252,4 +257,5 @@ def _difference(name: str, output: Any, exact: Any, alike: Any) -> Difference:
         scale = float(np.max(np.abs(wanted), initial=0.0)) or 1.0
         apart = np.where(numbers == wanted, 0.0, np.abs(numbers - wanted))
         errors.append(float(np.max(apart, initial=0.0)) / scale)
-    return Difference(name, *errors)
+    kind = getattr(output.dtype, "name", str(output.dtype)).removeprefix("torch.")
+    return Difference(name, *errors, max(LARGEST_UNLIKE, UNITS.get(kind, 0.0)))

@@ -14,7 +14,7 @@ from typing import Any
 from twill.base.errors import InputError
 from twill.sim.machine_code.groups import Group
 from twill.sim.machine_code.registers import LANES, Value, Warp, gathered
-from twill.sim.machine_code.transfers import Boxes
+from twill.sim.machine_code.transfers import Boxes, Latency
 
 _FOUR = 4  # warps that one simulated warp stands for, one on each scheduler
 # In the constant bank: parameters, their address, blocks of the grid, address of the stack.
@@ -84,6 +84,8 @@ class Launch:
         Bytes of shared memory.
     shift : float
         Cycles by which each partition begins later than the one before it.
+    latency : callable, optional
+        Latency of bulk loads, where it is not that of the costs.
     """
 
     constants: dict[int, int]
@@ -93,6 +95,7 @@ class Launch:
     default_warps: int
     shared: int
     shift: float = 0.0
+    latency: Latency | None = None
 
     @property
     def threads(self) -> int:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from twill.base.errors import InputError
 from twill.sim.machine_code.costs import MECHANISMS, Costs
 from twill.sim.machine_code.groups import Waits
-from twill.sim.machine_code.launch import Kernel, launched
+from twill.sim.machine_code.launch import Kernel, Launch, launched
 from twill.sim.machine_code.listing import read_listing
 from twill.sim.machine_code.sm import Executed, Scheduler
 from twill.sim.machine_code.steps import Step
+from twill.sim.machine_code.transfers import Latency
 
 ITERATIONS = 8, 20, 32
 """Iterations of the three executions that are compared, equally far apart."""
@@ -102,7 +103,9 @@ class Prediction:
     origin: str
 
 
-def predicted(kernel: Kernel, costs: Costs, *, mechanisms: bool = False) -> Prediction:
+def predicted(
+    kernel: Kernel, costs: Costs, *, mechanisms: bool = False, latency: Latency | None = None
+) -> Prediction:
     """Predict the cycles of a further iteration of a compiled kernel.
 
     The kernel is executed with 8, 20 and 32 iterations; what twelve more take, twice, is
@@ -116,6 +119,8 @@ def predicted(kernel: Kernel, costs: Costs, *, mechanisms: bool = False) -> Pred
         Costs of instructions, as `twill.sim.machine_code.costs_of` makes them.
     mechanisms : bool
         Whether to execute the kernel also with each mechanism switched off.
+    latency : callable, optional
+        Latency of bulk loads in cycles, where it is not that of the costs; see `Latency`.
 
     Raises
     ------
@@ -124,11 +129,13 @@ def predicted(kernel: Kernel, costs: Costs, *, mechanisms: bool = False) -> Pred
     """
     steps = tuple(Step(one, costs) for one in read_listing(kernel.listing))
     least, more, most = ITERATIONS
-    ends = {
-        last: Scheduler(steps, launched(kernel, least, last=last), costs).run() for last in BLOCKS
-    }
+
+    def launch(iterations: int, *, last: bool) -> Launch:
+        return replace(launched(kernel, iterations, last=last), latency=latency)
+
+    ends = {last: Scheduler(steps, launch(least, last=last), costs).run() for last in BLOCKS}
     last = ends[True].cycles >= ends[False].cycles
-    launches = [launched(kernel, n, last=last) for n in ITERATIONS]
+    launches = [launch(n, last=last) for n in ITERATIONS]
     runs = [
         [Scheduler(steps, replace(one, shift=shift), costs).run() for one in launches]
         for shift in SHIFTS

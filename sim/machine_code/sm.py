@@ -68,7 +68,7 @@ class Scheduler:
         self.clock = Clock()
         self.core = TensorCore(self.clock, costs)
         self.port = Port(self.clock, costs, self.core)
-        self.transfers = Transfers(self.clock, costs)
+        self.transfers = Transfers(self.clock, costs, launch.latency)
         self.mbarriers = MBarriers(self.clock, costs.mbarrier_wake)
         self.named = NamedBarriers(self.clock, launch.threads)
         self.groups = launch.groups()

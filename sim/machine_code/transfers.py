@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from twill.sim.machine_code.clock import Clock
@@ -11,6 +13,8 @@ _KIB = 1024
 # What shared memory can have of the memory that it shares with the first cache, in KiB: CUDA
 # programming guide, compute capabilities 9.0 and 10.0.
 _SHARED = 0, 8, 16, 32, 64, 100, 132, 164, 196, 228
+Latency = Callable[[random.Random, int, float], float]
+"""Draws the cycles of a bulk load of some bytes that starts at some cycle, until all are there."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,14 @@ class Boxes:
 
 
 class Transfers:
-    """The engine of bulk copies, and the path of loads through pointers."""
+    """The engine of bulk copies, and the path of loads through pointers.
 
-    def __init__(self, clock: Clock, costs: Costs) -> None:
+    `latency`: of bulk loads; that of the costs without it.
+    """
+
+    def __init__(self, clock: Clock, costs: Costs, latency: Latency | None = None) -> None:
         self._clock, self._costs = clock, costs
+        self._latency, self._random = latency, random.Random(0)  # noqa: S311 - no secret
         self._engine = self._path = 0.0
         self.issue_at = 0.0  # when the next bulk copy can be issued
 
@@ -48,8 +56,11 @@ class Transfers:
 
     def load(self, size: int, rows: int) -> float:
         """Begin a bulk load of some bytes in rows; return when its bytes are there."""
-        costs = self._costs
-        return self._bulk(size, rows) + costs.bulk_latency + costs.bulk_latency_kib * size / _KIB
+        costs, now = self._costs, self._clock.now
+        moved = self._bulk(size, rows)
+        if self._latency is not None:
+            return max(moved, now + self._latency(self._random, size, now))
+        return moved + costs.bulk_latency + costs.bulk_latency_kib * size / _KIB
 
     def store(self, size: int, rows: int) -> float:
         """Begin a bulk store; return when it has read shared memory."""

@@ -139,6 +139,14 @@ def test_run(schedule_file: str) -> None:
     assert set(data["groups"]) == {"load", "compute0", "compute1"}
     done = call(*SIM, "run", schedule_file, "--machine", "hopper_h100")
     assert done.stderr == "twill: --machine: only of use with a kernel file\n"
+    for option, said in (
+        (("--iterations", "8"), "--iterations: of no use with a kernel file"),
+        (("--no-checks",), "--checks: of no use with a kernel file"),
+        (("--latency", "mixture"), "latency: loads of machine code have neither names nor levels"),
+    ):
+        done = call(*SIM, "run", "kernel.py", *option)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"twill: {said}")
     assert data["stalls"]["wait s0"] == data["groups"]["compute0"]["wait s0"] > 0
 
 

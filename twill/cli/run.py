@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -217,7 +217,12 @@ class Verdict:
             raise typer.Exit(1)
 
 
-def _run_machine_code(file: str, machine: str | None, trace: str | None, *, as_json: bool) -> None:
+OF_KERNELS = "latency", "trace", "as_json"
+
+
+def _run_machine_code(
+    file: str, machine: str | None, latency: list[str], trace: str | None, *, as_json: bool
+) -> None:
     """Compile a kernel file and print the cycles that its machine code takes."""
     from twill.artifacts.machine import Machine
     from twill.compiled import architecture_of, compile_file
@@ -226,23 +231,39 @@ def _run_machine_code(file: str, machine: str | None, trace: str | None, *, as_j
         instruction_costs,
         judged_file,
         kernel_of,
+        latency_of,
         machine_of,
         print_judged,
     )
 
+    if len(latency) > 1:
+        raise InputError("one for all loads of a kernel file", path="--latency")
+    loads = latency_of(latency[0]) if latency else None
     check_target(trace)
     text = read_bytes(file).decode(errors="replace")
     architecture = architecture_of(text)
     sm = machine_of(architecture) if machine is None else Machine.named(machine)
     compiler = functools.cache(compile_file)
     with progress(f"compiling {file}") as report:
-        found = judged_file(file, sm, compiler=compiler, mechanisms=True, report=report)
+        found = judged_file(
+            file, sm, compiler=compiler, mechanisms=loads is None, latency=loads, report=report
+        )
     if trace is not None:
         code = compiler(Path(file), architecture)
         write_whole(trace, traced(kernel_of(code, text), instruction_costs(sm)))
     if trace == STANDARD_OUTPUT:
         return
     tell("compiled", found.data, partial(print_judged, found), as_json=as_json)
+
+
+def _given(options: Any) -> str | None:
+    """Return the first of some options that is given and does nothing with a kernel file."""
+    changed = (
+        field.name.replace("_", "-")
+        for field in fields(options)
+        if field.name not in OF_KERNELS and getattr(options, field.name) != field.default
+    )
+    return next(changed, None)
 
 
 @command
@@ -283,7 +304,11 @@ def run(
     executed. The file is a program: it is executed to be compiled.
     """
     if schedule_file.endswith(".py"):
-        _run_machine_code(schedule_file, machine, pictures.trace, as_json=verdict.as_json)
+        others = [waits and "waits", *map(_given, (how, sm, kernel, look, pictures, verdict))]
+        if useless := next(filter(None, others), None):
+            raise InputError("of no use with a kernel file", path=f"--{useless}")
+        loads = how.latency or []
+        _run_machine_code(schedule_file, machine, loads, pictures.trace, as_json=verdict.as_json)
         return
     if machine is not None:
         raise InputError("only of use with a kernel file", path="--machine")

@@ -53,9 +53,10 @@ def _as_they_are(judge: Judge, schedule: Schedule) -> Iterator[Candidate]:
 def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple[str, Candidate]]:
     """Yield candidates, each with what is different from the one that is given.
 
-    All kinds of turns are tried, then ways to share groups among roles without turns. A role is
-    operations that large tiles tie together, or one operation. Groups of their own follow for all
-    products, each operation, and each two of them, on one group or on two.
+    All kinds of turns are tried, then ways to share groups among roles without turns: operations
+    begin as soon as can be, or later as in the given candidate. A role is operations that large
+    tiles tie together, or one operation. Groups of their own follow for all products, each
+    operation, and each two of them, on one group or on two.
 
     `bound`: cycles, which no program is below.
     """
@@ -68,15 +69,25 @@ def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple
     intervals = dict.fromkeys(round(given.interval - part * way_down) for part in shorter)
     tied = Roles(programs).assignments(given.group)
     single = Roles(programs, single=True).assignments(given.group)
-    for said, group in dict([("", given.group), *tied, *single]).items():
-        for interval, apart in itertools.product(intervals, TUNING.beginnings.apart):
-            moved = replace(given, group=group, interval=interval)
-            settled = programs.settled(moved, round(apart * given.interval))
-            if settled is not None:
-                rounds = f"rounds of {interval}" if interval < given.interval else ""
-                further = "groups half a round apart" if apart else ""
-                yield ", ".join(filter(None, (said, rounds, further))), settled
+    groups = dict([("", given.group), *tied, *single])
+    soon = replace(given, start=(0,) * len(given.start))
+    ways = [(soon, given.interval, 0.0)]
+    ways += [(given, *way) for way in itertools.product(intervals, TUNING.beginnings.apart)]
+    pairs = itertools.product(enumerate(ways), enumerate(groups.items()))
+    for (_, (times, interval, apart)), (_, (said, group)) in sorted(pairs, key=_late):
+        moved = replace(times, group=group, interval=interval)
+        settled = programs.settled(moved, round(apart * given.interval))
+        if settled is not None:
+            how = "as soon as can be" if times is soon else ""
+            rounds = f"rounds of {interval}" if interval < given.interval else ""
+            further = "groups half a round apart" if apart else ""
+            yield ", ".join(filter(None, (said, how, rounds, further))), settled
     yield from _few_apart(programs, given)
+
+
+def _late(pair: tuple[tuple[int, object], tuple[int, object]]) -> int:
+    """Return how late times and groups are tried together, by their places."""
+    return TUNING.beginnings.groups * pair[0][0] + pair[1][0]
 
 
 def _few_apart(programs: Programs, given: Candidate) -> Iterator[tuple[str, Candidate]]:

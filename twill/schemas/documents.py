@@ -193,6 +193,7 @@ _OUTPUT = part(
     output=str,
     error=float,
     error_alike=float,
+    limit_alike=float,
 )
 _RUN = part(
     "EmulatedRun",
@@ -243,7 +244,6 @@ _OTHERS = (
         host=str,
         passed=bool,
         limit=float,
-        limit_alike=float,
         runs=many(_RUN),
     ),
     document("measured-kernel", "twill run-kernel", Measured),

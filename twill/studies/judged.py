@@ -7,14 +7,14 @@ import functools
 import os
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from twill.artifacts.machine import Machine
 from twill.base.console import Report, paragraph, say, silent, warn
-from twill.base.errors import InputError
+from twill.base.errors import InputError, short
 from twill.base.files import read_bytes
 from twill.base.formats import cycles, plural
 from twill.compiled import (
@@ -26,8 +26,11 @@ from twill.compiled import (
     print_compiled,
 )
 from twill.compiled.cubin import Cubin
+from twill.sim.engine.latency import parse_latency
+from twill.sim.engine.work import Work
 from twill.sim.machine_code import Costs, Kernel, Prediction, costs_of, predicted
 from twill.sim.machine_code.show import print_prediction
+from twill.sim.machine_code.transfers import Latency
 
 SPILLED = "spills or serialized products"
 PRODUCTS = "products alone"
@@ -35,6 +38,20 @@ MIXED = "products and arithmetic"
 MACHINES = {90: "hopper_h100", 100: "blackwell_b200"}
 MEASURED = "sm_90"  # the architecture whose predictions were compared with measured kernels
 ARITHMETIC = "fma", "alu", "mufu", "shuffle"
+LOAD = Work(
+    name="load",
+    asynchronous=True,
+    variable_latency=True,
+    warps=1,
+    segments=(),
+    demands=(),
+    tail=0,
+    latency=0,
+    transfer=0,
+    reads=(),
+    bytes=0,
+)
+"""A bulk load of machine code; its bytes are those of a box."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +144,7 @@ def judged_file(
     *,
     compiler: Callable[[Path, int], Cubin] = compile_file,
     mechanisms: bool = False,
+    latency: Latency | None = None,
     report: Report = silent,
 ) -> Judged:
     """Compile a kernel file, check what comes out, and execute its machine code.
@@ -141,6 +159,8 @@ def judged_file(
         Compiles a file for an architecture.
     mechanisms : bool
         Whether to execute it also with each mechanism of the SM switched off.
+    latency : callable, optional
+        Latency of bulk loads, as `latency_of` returns it.
     report : callable, optional
         Receives a message for each step.
 
@@ -160,7 +180,8 @@ def judged_file(
     kernel = kernel_of(code, text)
     prediction, unpredicted = None, ""
     try:
-        prediction = predicted(kernel, instruction_costs(machine), mechanisms=mechanisms)
+        costs = instruction_costs(machine)
+        prediction = predicted(kernel, costs, mechanisms=mechanisms, latency=latency)
     except InputError as error:
         unpredicted = str(error)
     except Exception as error:  # the program and its compiled kernel stay good answers
@@ -169,6 +190,21 @@ def judged_file(
     compared = prediction is not None and is_compared(machine)
     found = evidence().get(kind_of(made)) if compared else None
     return Judged(made, prediction, unpredicted, found)
+
+
+def latency_of(text: str) -> Latency:
+    """Return the latency of bulk loads of machine code from a text, as a run takes it.
+
+    Raises
+    ------
+    InputError
+        If the text has another form, or is a mixture or of one load only.
+    """
+    if "=" in text or text.startswith("mixture"):
+        wrong = f"loads of machine code have neither names nor levels (got {short(text)})"
+        raise InputError(wrong, path="latency")
+    source = parse_latency(text)
+    return lambda generator, size, start: source(generator, replace(LOAD, bytes=size), start)
 
 
 def kind_of(made: Compiled) -> str:

@@ -228,7 +228,6 @@ def emulation_data(found: Emulation) -> dict[str, Any]:
         "host": found.host,
         "passed": found.passed,
         "limit": LARGEST_ERROR,
-        "limit_alike": LARGEST_UNLIKE,
         "runs": [
             {
                 "iterations": run.iterations,
@@ -240,6 +239,7 @@ def emulation_data(found: Emulation) -> dict[str, Any]:
                         "output": one.output,
                         "error": one.exact,
                         "error_alike": one.alike,
+                        "limit_alike": one.limit_alike,
                     }
                     for one in run.differences
                 ],
@@ -270,7 +270,9 @@ def print_emulation(found: Emulation) -> None:
         why = str(run.fault) if run.fault is not None else "an output is not what it should be"
         say(f"{plural(run.iterations, 'iteration')}{late}: {why}")
     passed = len(found.runs) - len(wrong)
-    limits = f"errors up to {LARGEST_ERROR:.0e}, in its own types {LARGEST_UNLIKE:.0e}"
+    of_outputs = [one.limit_alike for run in found.runs for one in run.differences]
+    alike = max(of_outputs, default=LARGEST_UNLIKE)
+    limits = f"errors up to {LARGEST_ERROR:.0e}, in its own types {alike:.0e}"
     say(f"{passed} of {plural(len(found.runs), 'run')} passed; {limits}")
 
 

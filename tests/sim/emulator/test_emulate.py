@@ -115,6 +115,26 @@ def test_an_output_that_no_kernel_writes_is_no_success(tmp_path: Path) -> None:
         ] * 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "unit", "units", "passed"),
+    [
+        ("bfloat16", 2**-7, 1, True),
+        ("bfloat16", 2**-7, 2, False),
+        ("float16", 2**-10, 2, True),
+        ("float16", 2**-10, 3, False),
+    ],
+)
+def test_an_output_may_be_off_by_a_rounding_of_its_type(
+    kind: str, unit: float, units: int, passed: bool, tmp_path: Path
+) -> None:
+    made = COPY.replace("torch.zeros(64)", f"torch.ones(64).to(torch.{kind})")
+    apart = f'{{"y": arguments["x"] + (0 if exact else {units * unit})}}'
+    file = tmp_path / "kernel.py"
+    file.write_text(made.replace('{"y": arguments["x"]}', apart))
+    (run,) = emulate(file, iterations=(1,), victims=False).runs
+    assert run.passed is passed
+
+
 COPY = """
 import torch
 from triton.experimental import gluon

@@ -52,6 +52,16 @@ def test_waits_name_the_line_and_what_answers(found: Prediction) -> None:
     assert waiting.partition == "load"
 
 
+def test_a_ring_waits_for_loads_that_take_long(found: Prediction) -> None:
+    """Products read one or two of three slots; the others load meanwhile."""
+    slow = predicted(kernel(), COSTS, latency=lambda *_: 6000.0)
+    assert 6000 / 2 <= slow.lowest_cycles <= slow.highest_cycles < 6000 / 1.8
+    sizes = set()
+    fast = predicted(kernel(), COSTS, latency=lambda _, size, __: sizes.add(size) or 300.0)
+    assert fast.interval_cycles == found.interval_cycles
+    assert sizes == {8192, 16384}
+
+
 def test_numbers_and_grid_are_those_of_an_emitted_file() -> None:
     given = '{"sequence": 128 * iterations, "grid": (min(iterations, 2), -(-3 // 2), 1)}'
     text = f"def make_arguments(iterations):\n    arguments = {given}\n"
