@@ -258,4 +258,6 @@ def _difference(name: str, output: Any, exact: Any, alike: Any) -> Difference:
         apart = np.where(numbers == wanted, 0.0, np.abs(numbers - wanted))
         errors.append(float(np.max(apart, initial=0.0)) / scale)
     kind = getattr(output.dtype, "name", str(output.dtype)).removeprefix("torch.")
-    return Difference(name, *errors, max(LARGEST_UNLIKE, UNITS.get(kind, 0.0)))
+    exact_error, alike_error = errors
+    limit = max(LARGEST_UNLIKE, UNITS.get(kind, 0.0))
+    return Difference(name, exact_error, alike_error, limit)
