@@ -63,7 +63,10 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         ("gemm_hopper", "-m", "hopper_h100", "--tile", "64x64x64,64x80x64"): "tuned",
     },
     "reproduce": {("--case", "running_example"): "claims"},
-    "doctor": {(): "installation"},
+    "doctor": {
+        (): "installation",
+        (str(ROOT / "tests/data/kernels/called.py"), "-m", "hopper_h100"): "kernel-forms",
+    },
     "loop list": {(): "loop-list"},
     "loop show": {
         ("fa_fwd_hopper",): "loop-costs",
@@ -90,9 +93,9 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
 
 The first call of a command for a schema is made by default, the others are `slow`.
 """
-NEEDS_TRITON = {"calibration", "compiled"}
+NEEDS_TRITON = {"calibration", "compiled", "kernel-forms"}
 LONG = {"load-fit", "bench"}
-WITHOUT = {"explore", "loop dump", "migrate"}
+WITHOUT = {"build", "explore", "loop dump", "migrate"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
 """What is printed where there is a GPU; `tests/studies/test_kernels.py` has its document."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +15,14 @@ import numpy as np
 import pytest
 
 import twill
+from tests.support.commands import TWILL, in_process
 from tests.support.solved import HOPPER
 from twill.base.files import FOLDER_VARIABLE
-from twill.decorated import Kernel, answers, launching
+from twill.decorated import Kernel, answers, forms, launching
 from twill.decorated import kernel as room
 from twill.decorated.devices import VARIABLE, Device
 from twill.decorated.tensors import HostArray
+from twill.lower.baselines import multi_warp
 
 triton = pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")
 pytestmark = pytest.mark.triton
@@ -103,21 +107,42 @@ def test_other_alignment_is_another_kernel(searches: list[str]) -> None:
 
 @pytest.mark.slow
 def test_attention_by_descriptors_of_another_shape_than_their_tensors(searches: list[str]) -> None:
+    kernel = _jit(_module("traces/kernels/attention_forward.py").attention_forward)
+    for heads, length in ((2, 320), (1, 384), (3, 448)):
+        _attention(kernel, heads, length, 64)
+    assert searches == ["attention_forward"]
+
+
+def _attention(kernel: Kernel, heads: int, length: int, tile: int, depth: int = 64) -> None:
+    """Call attention forward with tiles of as many queries as keys, and check it."""
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    kernel = _jit(_module("traces/kernels/attention_forward.py").attention_forward)
     draw = np.random.default_rng(0).standard_normal
-    for heads, length in ((2, 320), (1, 384), (3, 448)):
-        tensors = [draw((heads, length, 64)).astype(np.float16) for _ in range(4)]
-        described = [
-            TensorDescriptor(HostArray(one), [heads * length, 64], [64, 1], [64, 64])
-            for one in tensors
-        ]
-        kernel[length // 64, heads](*described, 0.125, length, M=64, N=64, D=64)
-        q, k, v, o = (one.astype(np.float32) for one in tensors)
-        scores = np.exp(0.125 * q @ k.transpose(0, 2, 1))
-        _check(o, scores / scores.sum(-1, keepdims=True) @ v)
-    assert searches == ["attention_forward"]
+    tensors = [draw((heads, length, depth)).astype(np.float16) for _ in range(4)]
+    described = [
+        TensorDescriptor(HostArray(one), [heads * length, depth], [depth, 1], [tile, depth])
+        for one in tensors
+    ]
+    kernel[length // tile, heads](*described, 0.125, length, M=tile, N=tile, D=depth)
+    q, k, v, o = (one.astype(np.float32) for one in tensors)
+    scores = np.exp(0.125 * q @ k.transpose(0, 2, 1))
+    _check(o, scores / scores.sum(-1, keepdims=True) @ v)
+
+
+@pytest.mark.slow
+def test_all_parts_of_a_tile_are_right(
+    searches: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_parts(*given: Any) -> list[forms.Form]:
+        return [one for one in forms.forms(*given) if one.split is not None]
+
+    monkeypatch.setattr(answers, "forms", in_parts)
+    monkeypatch.setattr(answers, "schedule", lambda *given, **_: multi_warp(*given))
+    kernel = _jit(_module("traces/kernels/attention_forward.py").attention_forward)
+    _attention(kernel, 2, 384, 128)
+    (file,) = kernel.files
+    assert {"s0", "s1"} <= set(re.findall(r"\w+", file.read_text()))
+    assert not searches
 
 
 def test_the_configuration_that_has_a_kernel_is_used_and_heuristics_run(
@@ -154,7 +179,7 @@ def test_a_refusal_is_kept_too(searches: list[str], monkeypatch: pytest.MonkeyPa
     for _ in range(2):
         with pytest.raises(twill.RefusedError, match="while"):
             _jit(CALLED.halved)[1,](np.zeros(64, np.float32), 63)
-        monkeypatch.setattr(answers, "dump_call", None)
+        monkeypatch.setattr(forms, "dump_call", None)
     assert not searches
 
 
@@ -195,6 +220,70 @@ def test_two_threads_look_once(searches: list[str]) -> None:
     assert searches == ["gemm_pointers"]
     for a, b, c in calls:
         _check(c, _exact(a, b))
+
+
+# -- before the first call ----------------------------------------------------------------------
+
+DEPLOYED = "tests/data/kernels/deployed.py"
+TYPES = (
+    *("--set", "a_ptr=*fp16", "--set", "b_ptr=*fp16", "--set", "c_ptr=*fp16"),
+    *("--set", "depth=i32:16", "--set", "stride=i32:16", "--set", "M=64", "--set", "N=64"),
+)
+EXAMPLE = ("--like", "a_ptr=fp16[64,256], b_ptr=fp16[256,64], c_ptr=fp16[64,64], stride=64")
+
+
+@pytest.mark.parametrize("given", [TYPES, (*EXAMPLE, "--set", "depth=256", *TYPES[-4:])])
+def test_a_call_whose_answer_was_built_does_not_search(
+    given: tuple[str, ...], searches: list[str]
+) -> None:
+    made = in_process(*TWILL, "build", f"{ROOT / DEPLOYED}:product", *given)
+    assert made.returncode == 0, made.stderr
+    assert searches == ["product"]
+    kernel = _module(DEPLOYED).product
+    a, b, c = _factors()
+    kernel[1, 1](a, b, c, 256, 64, M=64, N=64)
+    _check(c, _exact(a, b))
+    assert searches == ["product"]
+    assert str(kernel.files[0]) in made.stdout.replace("\n", "")
+    kernel[1, 1](a, b, c, 256, 64, M=64, N=64, K=32)
+    assert searches == ["product"] * 2
+
+
+def test_what_cannot_be_built_is_said(searches: list[str]) -> None:
+    wrong: tuple[tuple[str, tuple[str, ...], str], ...] = (
+        (f"{ROOT / DEPLOYED}:product", TYPES[:-2], "not set: N (a value)"),
+        (f"{ROOT / DEPLOYED}:product", ("--set", "depth=i8", *TYPES), "depth is given twice"),
+        (f"{ROOT}/tests/data/kernels/called.py:hiding", (), "name the machine"),
+    )
+    for where, words, said in wrong:
+        found = in_process(*TWILL, "build", where, *words)
+        assert found.returncode
+        assert said in found.stderr
+        assert found.stderr.count("\n") == 1
+    hiding = f"{ROOT}/tests/data/kernels/called.py:hiding"
+    given = ("-m", HOPPER, "--set", "x_ptr=*fp32", "--set", "i=i32", "--set", "N=128")
+    found = in_process(*TWILL, "build", hiding, *given)
+    assert found.returncode == 1
+    assert "i: an argument of this name has no template" in found.stderr
+    assert searches
+
+
+def test_the_doctor_says_what_becomes_of_a_files_kernels(searches: list[str]) -> None:
+    file = str(ROOT / "tests/data/kernels/called.py")
+    found = in_process(*TWILL, "doctor", file, "-m", HOPPER, "--set", "K=64")
+    tuned, halved, _ = found.stdout.splitlines()
+    assert tuned.startswith("tuned: Triton's own kernel: clusters")
+    assert "; assumed a_ptr=*fp16, b_ptr=*fp16" in tuned
+    assert "halved: there is no loop but a while loop" in halved
+    file = str(ROOT / "traces/kernels/gemm.py")
+    given = ("--set", "M=128", "--set", "K=64", "--set", "a_desc=tensordesc<fp16[128,64]>")
+    more = ("--set", "b_desc=tensordesc<fp16[64,128]>", "--json")
+    told = in_process(*TWILL, "doctor", file, "-m", HOPPER, *given, *more)
+    kernels = json.loads(told.stdout)["kernels"]
+    said = {one["kernel"]: (one["form"], one["loops"], one["bound_cycles"]) for one in kernels}
+    assert said["gemm"] == ("as written", ["k"], 512)
+    assert said["gemm_persistent"][:2] == ("as written", ["tile", "k"])
+    assert not searches
 
 
 # -- refusals ----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ SOLVERS = {
         for name in ("contiguity", "extraction", "graph", "kinds", "memory", "reader")
     }
     | {
-        "twill/frontends/triton_dump/listing.py",
+        *(f"twill/frontends/triton_dump/{n}.py" for n in ("dimensions", "listing", "split")),
         "twill/emit/source.py",
         "twill/show/ir.py",
     },

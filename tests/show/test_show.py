@@ -16,8 +16,8 @@ import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Tile
 from twill.bounds.analysis import analyse, components, product_flops
-from twill.cli.loop import parse_settings
 from twill.cli.main import app
+from twill.cli.options import parse_settings
 from twill.show.costs import cycle_text
 from twill.show.ir import ir
 
@@ -360,7 +360,7 @@ class FakeDoor(ModuleType):
 
     @staticmethod
     def dump_kernel(
-        spec: str, settings: dict[str, str], architecture: int, num_warps: int, _like: object
+        spec: str, settings: dict[str, str], architecture: int, num_warps: int, *_more: object
     ) -> str:
         return f"// {spec} {sorted(settings.items())} sm_{architecture} {num_warps}\n"
 

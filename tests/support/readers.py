@@ -38,8 +38,7 @@ from twill.artifacts.schedule import Schedule, TimeScale
 from twill.artifacts.sweep import Sweep, Swept, SweptRun, text_hash
 from twill.base.console import WARNING
 from twill.bounds.analysis import analyse
-from twill.cli.loop import parse_settings
-from twill.cli.options import number, pairs
+from twill.cli.options import number, pairs, parse_settings
 from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.frontends.triton_dump.call import check_complete, read_settings

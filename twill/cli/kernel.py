@@ -13,15 +13,23 @@ import typer
 from typer import Argument, Option
 
 from twill.base.console import progress, say, say_written
-from twill.base.errors import InputError
+from twill.base.errors import InputError, RefusedError
 from twill.base.files import STANDARD_OUTPUT, write_whole
 from twill.cli.command import command, tell
-from twill.cli.options import Json, ScheduleName, numbers
+from twill.cli.options import (
+    EffortName,
+    Json,
+    JudgeName,
+    ScheduleName,
+    numbers,
+    parse_settings,
+)
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
 
 HOPPER, BLACKWELL = (9, 0), (10, 0)
+QUICK = EffortName("quick")
 GIVEN_ITERATIONS = 8  # of the one run with arguments of one's own
 AXES = 3  # of a grid
 INTEGER = re.compile(r"-?[0-9]+")
@@ -208,3 +216,41 @@ def _given(settings: list[str]) -> dict[str, Any]:
 
 def _is_grid(programs: tuple[int, ...]) -> bool:
     return len(programs) == AXES and min(programs) > 0
+
+
+@command
+def build(
+    kernel: Annotated[
+        str, Argument(metavar="FILE.py:KERNEL", help="A kernel that programs call by twill.jit.")
+    ],
+    settings: Annotated[
+        list[str] | None,
+        Option("--set", metavar="NAME=VALUE", help="As of loop dump: a value, or a type."),
+    ] = None,
+    like: Annotated[
+        list[str] | None,
+        Option("--like", metavar="NAME=VALUE,...", help="As of loop dump: an example call."),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        Option("--machine", "-m", help="The machine that it will run on; by default the file's."),
+    ] = None,
+    warps: Annotated[int | None, Option(min=1, help="Warps that the call names.")] = None,
+    effort: Annotated[
+        EffortName, Option(help="Where the file has no twill.jit: how far to look.")
+    ] = QUICK,
+    judged_by: Annotated[
+        JudgeName | None, Option("--judge", help="Where the file has no twill.jit: who chooses.")
+    ] = None,
+) -> None:
+    """Find the answer to a call before it happens; status 1 if Triton's own kernel will run."""
+    from twill.artifacts.machine import Machine
+    from twill.decorated.ahead import built
+    from twill.decorated.answers import How
+
+    on = None if machine is None else Machine.named(machine)
+    how = How(effort.value, None if judged_by is None else judged_by.value)
+    found = built(kernel, parse_settings(settings or []), like or (), on, how, warps)
+    if found.file is None:
+        raise RefusedError(found.refused)
+    say_written(str(found.file))

@@ -9,11 +9,11 @@ import typer
 from typer import Argument, Option
 
 from twill.base.console import say_written
-from twill.base.errors import InputError, short
+from twill.base.errors import InputError
 from twill.base.files import write_whole
 from twill.base.tables import Column, Table
 from twill.cli.command import Output, command, print_json, tell
-from twill.cli.options import Json, LoopName
+from twill.cli.options import Json, LoopName, parse_settings
 
 app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
 
@@ -165,6 +165,14 @@ def dump(
         int | None,
         Option(min=1, help="Warps of the kernel.", show_default="the autotuner's first, or else 4"),
     ] = None,
+    subtiles: Annotated[
+        str | None,
+        Option(
+            metavar="FACTOR[:PRODUCT:DIMENSION]",
+            help="Split the tiles of the whole kernel, along the rows of a product; by default one "
+            "that keeps loads shared.",
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         Option(
@@ -174,24 +182,13 @@ def dump(
 ) -> None:
     """Compile a Triton kernel to TTGIR, without a GPU, and write the dump."""
     from twill.frontends.triton_dump import dump_kernel
+    from twill.frontends.triton_dump.split import split_of
 
     name = kernel.rpartition(":")[2]
     if name in ("", kernel):
         raise InputError("the kernel must follow the file, as in file.py:kernel", file=kernel)
-    text = dump_kernel(kernel, parse_settings(settings or []), sm, warps, like or ())
+    split = None if subtiles is None else split_of(subtiles)
+    text = dump_kernel(kernel, parse_settings(settings or []), sm, warps, like or (), split)
     target = output or f"{name}.sm{sm}.mlir"
     write_whole(target, text)
     say_written(target)
-
-
-def parse_settings(settings: list[str]) -> dict[str, str]:
-    """Split ``NAME=VALUE`` texts."""
-    found: dict[str, str] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not name or not equals:
-            raise InputError(f"must be NAME=VALUE (got {short(setting)})", path="--set")
-        if name in found:
-            raise InputError(f"{name} is given twice", path="--set")
-        found[name] = value
-    return found

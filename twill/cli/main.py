@@ -47,7 +47,15 @@ app = _tree(
 )
 for command in (
     *(schedule.schedule, polish.polish, judge.verify, judge.explain),
-    *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
+    *(
+        show.show,
+        show.annotate,
+        show.diff,
+        show.extract,
+        kernel.emit,
+        kernel.build,
+        kernel.run_kernel,
+    ),
     *(studies.explore, studies.reproduce, tune.tune, machine.calibrate, upkeep.migrate),
     upkeep.doctor,
 ):

@@ -188,3 +188,16 @@ def conditions_of(texts: Sequence[str] | None) -> tuple[Conditions, ...]:
         Conditions.of(warp_scheduler=warps, latency=latency or None) for warps, _, latency in parts
     ]
     return tuple(dict.fromkeys(given)) or DEFAULT_CONDITIONS
+
+
+def parse_settings(settings: list[str]) -> dict[str, str]:
+    """Split ``NAME=VALUE`` texts."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not name or not equals:
+            raise InputError(f"must be NAME=VALUE (got {short(setting)})", path="--set")
+        if name in found:
+            raise InputError(f"{name} is given twice", path="--set")
+        found[name] = value
+    return found

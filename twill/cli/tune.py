@@ -14,7 +14,6 @@ from twill.base.console import counted, note, say, say_written
 from twill.base.errors import InputError, RefusedError
 from twill.base.files import check_target, write_whole
 from twill.cli.command import command
-from twill.cli.loop import parse_settings
 from twill.cli.options import (
     PROGRAMS,
     EffortName,
@@ -24,6 +23,7 @@ from twill.cli.options import (
     SolverSeconds,
     loaded_clock,
     numbers,
+    parse_settings,
     sizes,
 )
 from twill.cli.run import BlockOptions

@@ -9,14 +9,27 @@ import typer
 from typer import Argument, Option
 
 from twill.base.console import note, say_written
+from twill.base.errors import InputError
 from twill.base.files import STANDARD_OUTPUT, write_whole
 from twill.cli.command import command, tell
-from twill.cli.options import Json
+from twill.cli.options import Json, parse_settings
 
 
 @command
-def doctor(as_json: Json = False) -> None:
-    """List the parts that are installed or missing, and the purpose of each part.
+def doctor(
+    file: Annotated[
+        str | None, Argument(metavar="FILE.py", help="A file of Triton kernels to examine.")
+    ] = None,
+    machine: Annotated[
+        str | None, Option("--machine", "-m", help="With a file: where its kernels will run.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        Option("--set", metavar="NAME=VALUE", help="With a file: an argument of its kernels."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List what is installed or missing; with a file, what twill.jit would do with its kernels.
 
     Status 1 if a required part is missing or does not work.
     """
@@ -24,11 +37,28 @@ def doctor(as_json: Json = False) -> None:
 
     from twill.studies.installation import installation, print_installation
 
+    if file is not None:
+        _examine(file, machine, settings or [], as_json=as_json)
+        return
     found = installation()
     show = partial(print_installation, found)
     tell("installation", lambda: {"parts": [asdict(one) for one in found]}, show, as_json=as_json)
     if any(one.required and not one.version for one in found):
         raise typer.Exit(1)
+
+
+def _examine(file: str, machine: str | None, settings: list[str], *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from twill.artifacts.machine import Machine
+    from twill.decorated.ahead import diagnosed, print_diagnoses
+
+    if machine is None:
+        raise InputError("name the machine that the kernels will run on", path="--machine")
+    found = diagnosed(file, parse_settings(settings), Machine.named(machine))
+    show = partial(print_diagnoses, found)
+    data = {"kernels": [asdict(one) for one in found]}
+    tell("kernel-forms", lambda: data, show, as_json=as_json)
 
 
 @command

@@ -9,19 +9,19 @@ import json
 import os
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from twill.artifacts.loop import Loop
+from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError, RefusedError, TwillError
 from twill.base.files import cache_folder, inside, write_whole
 from twill.decorated.calls import Call
 from twill.decorated.devices import Device
-from twill.emit import attributes
-from twill.emit.source import Source
-from twill.frontends.triton_dump.kernel import dump_call, gpu_of
-from twill.frontends.triton_dump.lower import DEFAULT_WARPS, check_target
-from twill.frontends.ttgir.extraction import extract
+from twill.decorated.forms import fastest, forms
+from twill.frontends.triton_dump.kernel import gpu_of
 from twill.interface import emit, schedule
 from twill.search.cache import code_hash
 from twill.search.request import versions
@@ -70,22 +70,17 @@ def answer(kernel: Any, call: Call, device: Device, how: How) -> Answer:
 
 def _emitted(kernel: Any, call: Call, device: Device, how: How) -> str:
     """Return the kernel of a call."""
-    if call.options.get("num_ctas", 1) != 1:
-        raise RefusedError("clusters of several blocks have no template")
-    if any(isinstance(value, tuple) for value in call.arguments.values()):
-        raise RefusedError("tuples as arguments have no template")
-    warps = call.options.get("num_warps", DEFAULT_WARPS)
-    check_target(device.architecture, warps)
-    file = kernel.fn.__code__.co_filename
     with gpu_of(device.architecture, "") if device.emulated else contextlib.nullcontext():
-        text = dump_call(kernel, call.arguments, device.architecture, call.options, file)
-    fuses = bool(call.options.get("enable_fp_fusion", True))
-    loop = extract(text, file=kernel.__name__, name=kernel.__name__, fp_fusion=fuses)
-    attributes.check(Source(loop))
+        found = forms(kernel, call.arguments, call.options, device.machine)
+
+    def solved(loop: Loop, **wishes: Any) -> tuple[Schedule, str]:
+        made = schedule(loop, device.machine, **wishes)
+        return made, emit(made)
+
     try:
-        return emit(schedule(loop, device.machine, effort=how.effort, judge=how.judge))
-    except RefusedError:  # of the program that is fastest where nobody compiles it
-        return emit(schedule(loop, device.machine, model="paper"))
+        return fastest(found, partial(solved, effort=how.effort, judge=how.judge))
+    except RefusedError:  # of the programs that are fastest where nobody compiles them
+        return fastest(found, partial(solved, model="paper"))
 
 
 def _key(kernel: Any, call: Call, device: Device, how: How) -> str:

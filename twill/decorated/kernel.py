@@ -50,6 +50,11 @@ class Kernel:
         """The emitted kernels that calls have used so far."""
         return [one.file for one in self._answers.values() if one.file is not None]
 
+    def answered(self, device: Device, named: Mapping[str, Any]) -> Answer:
+        """Return the answer to a call with named arguments, which is not launched."""
+        calls = self._calls.get(device.architecture) or self._new_calls(device)
+        return self._found(calls, device, (), named)[1]
+
     def _launched(self, grid: Any, /, *args: Any, **named: Any) -> Any:
         device = self._device()
         with _one_at_a_time if device.emulated else contextlib.nullcontext():

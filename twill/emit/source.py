@@ -59,7 +59,7 @@ class Source:
         if loop.source is None:
             raise RefusedError(
                 f"{loop.name}: only loops that are read from TTGIR know the kernel around them, "
-                "until they are cut or resized (write the kernel so, and dump it)"
+                "until they are cut or resized (loop dump --subtiles splits the kernel itself)"
             )
         self.dump = Dump(loop.source.text)
         self.loop = self.dump.loops()[loop.source.loop]

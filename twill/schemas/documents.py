@@ -13,6 +13,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
 from twill.compiled.findings import Compiled
 from twill.compiled.operations import Calibration
+from twill.decorated.ahead import Diagnosis
 from twill.schemas.models import document, many, named, part
 from twill.sim.machine_code import Prediction
 from twill.studies.audit import Finding
@@ -225,6 +226,7 @@ _OTHERS = (
         rows=many(JournalRow),
     ),
     document("installation", "twill doctor", parts=many(Installed)),
+    document("kernel-forms", "twill doctor FILE.py", kernels=many(Diagnosis)),
     document("claims", "twill reproduce", claims=many(_CLAIM)),
     document("calibration", "twill calibrate", Calibration),
     document(

@@ -10,7 +10,7 @@ def bound(arguments):
 
 @triton.autotune(
     configs=[
-        triton.Config({"M": 128, "N": 256}, num_warps=8),
+        triton.Config({"M": 128, "N": 256}, num_warps=8, num_ctas=2),
         triton.Config({"M": 64, "N": 64}, num_stages=2),
     ],
     key=["depth"],

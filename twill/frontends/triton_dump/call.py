@@ -12,7 +12,7 @@ import importlib
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,7 +141,7 @@ def example(texts: Iterable[str]) -> dict[str, Any]:
             if name in found:
                 raise InputError(f"{name} is given twice", path="--like")
             evaluator = simpleeval.EvalWithCompoundTypes(
-                functions={"tensordesc": _descriptor}, names={**names, **found}
+                functions={"tensordesc": described}, names={**names, **found}
             )
             try:
                 value = evaluator._eval(keyword.value)  # noqa: SLF001  # of a tree, not of a text
@@ -155,7 +155,7 @@ def example(texts: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def _descriptor(tensor: Tensor, block: Sequence[int] | None = None) -> Any:
+def described(tensor: Tensor, block: Sequence[int] | None = None) -> Any:
     """Return a descriptor of a tensor; without a block a configuration has to say it."""
     made = importlib.import_module("triton.tools.tensor_descriptor").TensorDescriptor
     shape = list(block) if block is not None else [1] * (len(tensor.shape) - 1) + [UNSHAPED]
@@ -242,15 +242,23 @@ class Configured:
 
     def _says_all(self, decorated: Any) -> bool:
         """Return whether arguments are those of a call: none left out, and no types alone."""
-        runtime, added = importlib.import_module("triton.runtime"), set[str]()
-        while not isinstance(decorated, runtime.JITFunction):
-            for config in getattr(decorated, "configs", ()):
-                added |= config.kwargs.keys()
-            added |= getattr(decorated, "values", {}).keys()
-            decorated = decorated.fn
-        needed = {parameter.name for parameter in decorated.params if not parameter.has_default}
+        runtime, kernel = importlib.import_module("triton.runtime"), decorated
+        while not isinstance(kernel, runtime.JITFunction):
+            kernel = kernel.fn
+        needed = {parameter.name for parameter in kernel.params if not parameter.has_default}
         types = any(isinstance(value, Type) for value in self.arguments.values())
-        return not types and needed <= added | self.arguments.keys()
+        return not types and needed <= added_by(decorated) | self.arguments.keys()
+
+
+def added_by(decorated: Any) -> set[str]:
+    """Return the parameters that an autotuner and heuristics above a kernel give values."""
+    runtime, added = importlib.import_module("triton.runtime"), set[str]()
+    while not isinstance(decorated, runtime.JITFunction):
+        for config in getattr(decorated, "configs", ()):
+            added |= config.kwargs.keys()
+        added |= getattr(decorated, "values", {}).keys()
+        decorated = decorated.fn
+    return added
 
 
 @dataclass(frozen=True)
@@ -367,14 +375,23 @@ def _type_or_value(text: str, name: str, file: str) -> Any:
     raise InputError(f"{wrong} (types of numbers are {', '.join(NUMBERS)})", path=name, file=file)
 
 
-def _shown(kernel: Any, given: Mapping[str, Any], settings: Mapping[str, str]) -> Iterator[str]:
-    """Yield a setting for every parameter that needs one: the given one or a plausible one."""
+def plausible(kernel: Any, given: Collection[str]) -> dict[str, str]:
+    """Return a setting for every parameter that needs one and is not given, guessed by its name."""
+    found = {}
     for parameter in kernel.params:
         name = parameter.name
-        plausible = "*fp16" if "ptr" in name.lower() else "i32"
+        guess = "*fp16" if "ptr" in name.lower() else "i32"
         if "desc" in name.lower():
-            plausible = "tensordesc<fp16[128,128]>"
-        if name in settings:
-            yield f"{name}={elided(settings[name])}"
-        elif name not in given and not may_be_left_out(parameter):
-            yield f"{name}={128 if parameter.is_constexpr else plausible}"
+            guess = "tensordesc<fp16[128,128]>"
+        if name not in given and not may_be_left_out(parameter):
+            found[name] = "128" if parameter.is_constexpr else guess
+    return found
+
+
+def _shown(kernel: Any, given: Mapping[str, Any], settings: Mapping[str, str]) -> Iterator[str]:
+    """Yield a setting for every parameter that needs one: the given one or a plausible one."""
+    guessed = plausible(kernel, {*given, *settings})
+    for parameter in kernel.params:
+        name = parameter.name
+        if name in settings or name in guessed:
+            yield f"{name}={elided(settings.get(name) or guessed[name])}"

@@ -24,7 +24,7 @@ from typing import Any
 from unittest import mock
 
 from twill.base.console import note
-from twill.base.errors import InputError
+from twill.base.errors import InputError, RefusedError
 from twill.base.files import keep_input
 from twill.frontends.triton_dump.call import (
     Configured,
@@ -41,6 +41,7 @@ from twill.frontends.triton_dump.lower import (
     import_triton,
     target_of,
 )
+from twill.frontends.triton_dump.split import Split
 
 LONGEST_REASON = 300
 # A file is imported for each of its dumps.
@@ -90,18 +91,37 @@ def found(where: str, architecture: int) -> tuple[Any, str]:
     InputError
         If there is no such kernel.
     """
-    triton = import_triton()
-    if triton.knobs.runtime.interpret:
-        raise InputError("TRITON_INTERPRET is set, so that kernels are interpreted, not compiled")
     file, _, name = where.rpartition(":")
     if not file.endswith(".py") or not name:
         raise InputError("not a kernel; name one as FILE.py:KERNEL", file=where)
+    return _kernel(imported(file, architecture, name), name, file), file
+
+
+def imported(file: str, architecture: int, name: str = "") -> ModuleType:
+    """Return the module of a file, as it is on a GPU of an architecture.
+
+    `name`: of a kernel; if code after it fails, it is left out.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it cannot be imported.
+    """
+    triton = import_triton()
+    if triton.knobs.runtime.interpret:
+        raise InputError("TRITON_INTERPRET is set, so that kernels are interpreted, not compiled")
     path = Path(file).resolve()
     if not path.is_file():
         raise InputError("no such file", file=file)
     keep_input(path.stat())
     with gpu_of(architecture, path.read_text(errors="replace")):
-        return _kernel(_imported(path, file, name), name, file), file
+        return _imported(path, file, name)
+
+
+def kernels_of(module: ModuleType) -> list[str]:
+    """Return the names of a module's own kernels, in the order of its source."""
+    decorated = ((name, undecorated(value)) for name, value in vars(module).items())
+    return [n for n, one in decorated if one and one.fn.__module__ == module.__name__]
 
 
 def _imported(path: Path, file: str, name: str) -> ModuleType:
@@ -131,19 +151,24 @@ def _kernel(module: ModuleType, name: str, file: str) -> Any:
     named = getattr(module, name, None)
     kernel = undecorated(named)
     if kernel is None:
-        decorated = ((n, undecorated(value)) for n, value in vars(module).items())
-        own = [n for n, found in decorated if found and found.fn.__module__ == module.__name__]
+        own = kernels_of(module)
         problem = "not decorated with triton.jit" if callable(named) else "there is no such kernel"
         kernels = f"kernels are {', '.join(own)}" if own else "no function of the file is"
         raise InputError(f"{problem}; {kernels}", path=name, file=file)
     if kernel.is_gluon():
         raise InputError("a Gluon kernel, which fixes its own pipeline", path=name, file=file)
-    return named
+    return as_of_triton(named)
+
+
+def as_of_triton(value: Any) -> Any:
+    """Return what `twill.jit` decorates, or the value if it does not."""
+    return getattr(value, "decorated", value)
 
 
 def undecorated(value: Any) -> Any:
-    """Return the kernel behind ``triton.jit``, below autotuning and heuristics, or None."""
+    """Return the kernel behind ``triton.jit``, below all that decorates it, or None."""
     runtime = importlib.import_module("triton.runtime")
+    value = as_of_triton(value)
     while isinstance(value, runtime.Autotuner | runtime.Heuristics):
         value = value.fn
     return value if isinstance(value, runtime.JITFunction) else None
@@ -166,6 +191,7 @@ def dump_kernel(
     architecture: int,
     num_warps: int | None = None,
     like: Iterable[str] = (),
+    split: Split | None = None,
 ) -> str:
     """Compile a kernel of a Python file to TTGIR and return it in generic form.
 
@@ -178,6 +204,7 @@ def dump_kernel(
     ``constexpr:VALUE``.
     `num_warps`: of the autotuner's configuration without it, or else four.
     `like`: arguments of an example call, see `twill.frontends.triton_dump.call.example`.
+    `split`: parts of its tiles.
 
     Raises
     ------
@@ -185,6 +212,8 @@ def dump_kernel(
         If Triton is not installed.
     InputError
         If there is no such kernel, a setting is missing, unknown or wrong, or Triton refuses it.
+    RefusedError
+        If the tiles cannot be split.
     """
     check_target(architecture, num_warps or DEFAULT_WARPS)
     decorated, file = found(where, architecture)
@@ -199,7 +228,7 @@ def dump_kernel(
         call = Configured(given, {} if num_warps is None else {"num_warps": num_warps})
         call.decorate(decorated, name, file)
         check_complete(kernel, call.arguments, settings, example=shown, file=where)
-        return dump_call(kernel, call.arguments, architecture, call.options, file)
+        return dump_call(kernel, call.arguments, architecture, call.options, file, split)
 
 
 def dump_call(
@@ -208,18 +237,23 @@ def dump_call(
     architecture: int,
     options: Mapping[str, Any],
     file: str,
+    split: Split | None = None,
 ) -> str:
     """Compile a call of a kernel of a `file` to TTGIR and return it in generic form.
 
-    `arguments` and `options`: as `twill.frontends.triton_dump.lower.dump` takes them.
+    `arguments`, `options` and `split`: as `twill.frontends.triton_dump.lower.dump` takes them.
 
     Raises
     ------
     InputError
         If Triton refuses it.
+    RefusedError
+        If the tiles cannot be split.
     """
     try:
-        return dump(kernel, arguments, architecture, {"num_warps": DEFAULT_WARPS, **options})
+        return dump(kernel, arguments, architecture, {"num_warps": DEFAULT_WARPS, **options}, split)
+    except RefusedError:
+        raise
     except Exception as error:
         line, reason = _refusal(error, kernel)
         raise InputError(f"Triton refuses it: {reason}", file=f"{file}:{line}") from None

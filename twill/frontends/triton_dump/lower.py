@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from twill.base.errors import InputError, MissingLibraryError
+from twill.base.files import write_whole
 from twill.frontends.triton_dump.call import specialized
 from twill.frontends.triton_dump.listing import Listing, annotated, with_pipeline
+from twill.frontends.triton_dump.split import Split, possible_splits, with_parts
 
 # The first pass that specializes or pipelines, by compute capability; it and all later ones are
 # left out. Stopping earlier than this crashes the end of Triton's pass pipeline.
@@ -29,14 +33,47 @@ _pass_adders = threading.RLock()  # Triton has one set of them for all threads
 
 
 def dump(
-    kernel: Any, arguments: Mapping[str, Any], architecture: int, options: Mapping[str, Any]
+    kernel: Any,
+    arguments: Mapping[str, Any],
+    architecture: int,
+    options: Mapping[str, Any],
+    split: Split | None = None,
 ) -> str:
     """Compile `kernel` to TTGIR and return it in generic form.
 
     `arguments`: as in `twill.frontends.triton_dump.call`. Pointers are taken to be aligned to 16
-    bytes. `options`: of Triton's backend, such as ``num_warps``.
+    bytes. `options`: of Triton's backend, such as ``num_warps``. `split`: parts of its tiles.
+
+    Raises
+    ------
+    RefusedError
+        If the tiles cannot be split.
     """
-    libtriton = importlib.import_module("triton._C.libtriton")
+    lowering = _lowering(kernel, arguments, architecture, options)
+    return dumped(lowering if split is None else _with_parts(lowering, split))
+
+
+def splits(
+    kernel: Any,
+    arguments: Mapping[str, Any],
+    architecture: int,
+    options: Mapping[str, Any],
+    *,
+    factor: int,
+    least: int,
+) -> list[Split]:
+    """Return the ways to split the tiles of a kernel into so many parts.
+
+    The first arguments are those of `dump`. `least`: rows that a product has to keep.
+    """
+    module = _lowering(kernel, arguments, architecture, options).make_ttir()
+    return possible_splits(_generic_form(_libtriton(), module), factor, least)
+
+
+def _lowering(
+    kernel: Any, arguments: Mapping[str, Any], architecture: int, options: Mapping[str, Any]
+) -> Lowering:
+    libtriton = _libtriton()
     compiler = importlib.import_module("triton.compiler")
     target = target_of(architecture)
     backend = compiler.make_backend(target)
@@ -53,7 +90,26 @@ def dump(
         )
         return backend.make_ttir(module, {}, call.options, architecture)
 
-    return dumped(Lowering(make_ttir, backend, call.options, architecture))
+    return Lowering(make_ttir, backend, call.options, architecture)
+
+
+def _with_parts(lowering: Lowering, how: Split) -> Lowering:
+    """Return the lowering of a kernel whose tiles are split before they have layouts."""
+    libtriton = _libtriton()
+    text = with_parts(_generic_form(libtriton, lowering.make_ttir()), how)
+
+    def make_ttir() -> Any:
+        context = libtriton.ir.context()
+        libtriton.ir.load_dialects(context)
+        lowering.backend.load_dialects(context)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "kernel.ttir"
+            write_whole(file, text)
+            module = libtriton.ir.parse_mlir_module(str(file), context)
+        module.context = context
+        return lowering.backend.make_ttir(module, {}, lowering.options, lowering.architecture)
+
+    return replace(lowering, make_ttir=make_ttir)
 
 
 def target_of(architecture: int) -> Any:
@@ -118,10 +174,14 @@ def import_triton() -> ModuleType:
         raise MissingLibraryError.of_extra("Triton", "triton") from None
 
 
+def _libtriton() -> ModuleType:
+    return importlib.import_module("triton._C.libtriton")
+
+
 def _listing_before(
     stops: Mapping[int, str], lowering: Lowering, *, canonical: bool = True
 ) -> Listing:
-    libtriton = importlib.import_module("triton._C.libtriton")
+    libtriton = _libtriton()
     module = lowering.make_ttir()
     with _pass_adders, _stopped_before(libtriton, stops[lowering.architecture]):
         module = lowering.backend.make_ttgir(module, {}, lowering.options, lowering.architecture)
