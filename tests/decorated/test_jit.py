@@ -145,6 +145,29 @@ def test_all_parts_of_a_tile_are_right(
     assert not searches
 
 
+@pytest.mark.slow
+def test_causal_attention_as_in_tutorials_has_both_loops_in_one_pipeline(
+    searches: list[str],
+) -> None:
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    kernel = _jit(_module("tests/data/kernels/others.py").causal_by_stages, on_refusal="error")
+    draw, rows = np.random.default_rng(0).standard_normal, 2 * 256
+    tensors = [draw((2, 256, 64)).astype(np.float16) for _ in range(4)]
+    q, k, v, o = (
+        TensorDescriptor(HostArray(one), [rows, 64], [64, 1], [tile, 64])
+        for one, tile in zip(tensors, (128, 64, 64, 128), strict=True)
+    )
+    logarithms = np.zeros(rows, np.float32)
+    kernel[2, 2](0.125, logarithms, 2, q, k, v, o, 256, M=128, N=64, D=64)
+    queries, keys, values, found = (one.astype(np.float32) for one in tensors)
+    scores = np.tril(np.exp(0.125 * queries @ keys.transpose(0, 2, 1)))
+    sums = scores.sum(-1, keepdims=True)
+    _check(found, scores / sums @ values)
+    _check(logarithms, np.log2(sums).ravel())
+    assert searches == ["causal_by_stages"]
+
+
 def test_the_configuration_that_has_a_kernel_is_used_and_heuristics_run(
     searches: list[str],
 ) -> None:

@@ -592,7 +592,7 @@ def test_loops_by_name_and_by_number() -> None:
     for chosen, operations in (("start", 15), ("0", 15), ("diagonal", 18), ("1", 18)):
         loop = packaged("attention_forward_causal.sm90", chosen)
         assert len(loop.operations) == operations
-    assert message(twill.RefusedError, "attention_forward_causal.sm90").startswith(
+    assert message(twill.RefusedError, "attention_forward_causal.sm100").startswith(
         "there are 2 loops to choose from, of which one is scheduled (--loop): 0 (start at "
     )
     assert message(twill.InputError, "gemm_persistent.sm90", "2").startswith(

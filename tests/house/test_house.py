@@ -36,7 +36,7 @@ SOLVERS = {
     | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"
-        for name in ("contiguity", "extraction", "graph", "kinds", "memory", "reader")
+        for name in ("contiguity", "extraction", "graph", "joining", "kinds", "memory", "reader")
     }
     | {
         *(f"twill/frontends/triton_dump/{n}.py" for n in ("dimensions", "listing", "split")),

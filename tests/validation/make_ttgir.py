@@ -141,6 +141,7 @@ PACKAGED = (
     *_both("online_softmax", R=16, N=512),
     _of("attention_forward_two_tiles", HOPPER, M=64, N=128, D=128),
     _of("attention_forward_two_tiles", BLACKWELL, M=128, N=128, D=128),
+    _of("attention_forward_causal_two_tiles", HOPPER, M=64, N=128, D=128),
     _of("attention_backward", HOPPER, "_d64", M=64, N=128, D=64, SWAPPED=True),
     _of("attention_backward_two_tiles", HOPPER, "_d64", M=64, N=64, D=64, SWAPPED=True),
     _of("attention_backward", BLACKWELL, "_d64", M=128, N=128, D=64, SWAPPED=False),

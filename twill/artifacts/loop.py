@@ -212,9 +212,8 @@ class Invariant(Part):
 class Folded(Part):
     """An operation of the source that is none of the loop's: others do its work.
 
-    A free operation is folded into its consumers, a product into the sum or difference that it was
-    fused with. Others are folded into their access, or into the operation that goes through tensor
-    memory.
+    A free operation is folded into its consumers, a product into the sum that it was fused with.
+    Others are folded into their access, or into the operation that goes through tensor memory.
     """
 
     name: Name
@@ -245,7 +244,7 @@ class Source(Part):
     """The kernel that a loop is part of: operands and coordinates, what is before and after.
 
     `text`: the kernel's TTGIR in MLIR's generic form.
-    `loop`: which of its ``scf.for`` the loop is, in program order.
+    `loop`: which of its ``scf.for`` the loop is, in program order; if `joined`, with the next.
     `statements`: for each operation the positions, in the body of that loop, of what it computes.
     `shared_bytes`: of shared memory, that the kernel takes before and after the loop.
     """
@@ -254,6 +253,7 @@ class Source(Part):
     loop: NonNegativeInt = 0
     statements: dict[Name, tuple[NonNegativeInt, ...]] = {}
     shared_bytes: PositiveInt | None = None
+    joined: bool | None = None
 
 
 class Loop(Artifact):

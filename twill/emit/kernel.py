@@ -15,12 +15,12 @@ from twill.emit.expressions.gluon import Gluon
 from twill.emit.host.choice import Choice
 from twill.emit.layouts import Layouts
 from twill.emit.memory.memories import Memories
-from twill.emit.names import DONE, FIRST, LINE, RESERVED, TRIPS
+from twill.emit.names import DONE, FIRST, LINE, RESERVED, SEAM, TRIPS
 from twill.emit.outside import Outside, fixed_buffers
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
 from twill.emit.reference import Reference
-from twill.emit.source import Source, loops, tile_of
+from twill.emit.source import Source, SSAValue, loops, seam_of, tile_of
 from twill.emit.tree import (
     Allocation,
     Assignment,
@@ -75,6 +75,19 @@ def epilogue_parts(schedule: Schedule) -> int:
     return _Kernel(prepared(schedule)).epilogue.buffers.parts
 
 
+def _counted(source: Source, outside: Outside, partition: Partition) -> list[Assignment]:
+    """Return how many iterations there are, and where the second of joined loops begins."""
+
+    def span(end: SSAValue) -> str:
+        lower, upper, step = (outside.value(v) for v in (source.lower, end, source.step))
+        span = upper.text if lower.text == "0" else f"{upper} - {lower}"
+        return span if step.text == "1" else f"gl.cdiv({span}, {step.text})"
+
+    trips = span(source.upper) if source.trips is None else str(source.trips)
+    seam = seam_of(source) if partition.later is not None else None
+    return [Assignment(TRIPS, trips), *([Assignment(SEAM, span(seam))] if seam else [])]
+
+
 class _Kernel:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -85,7 +98,7 @@ class _Kernel:
         self.memories = Memories(schedule, self.source, self.layouts)
         self.epilogue = Epilogue(self.memories)
         self.outside = Outside(self.memories, self.gluon)
-        self.reference = Reference(self.source)
+        self.reference = Reference(Source(schedule.loop, as_written=True))
         self.choice = Choice(self.source, host.least_iterations(self))
         self.architecture = self.source.dump.architecture or ""
         self.family = "blackwell" if self.architecture.startswith(BLACKWELL) else "hopper"
@@ -188,7 +201,7 @@ class _Kernel:
         loop = partition.loop(self.epilogue.plans.left(name)) if partition is not None else []
         signalled = self.epilogue.signalled(name, partition)
         after = self.epilogue.code(name, partition, outside)
-        counted = [Assignment(TRIPS, self._trips(outside))] if partition is not None else []
+        counted = _counted(self.source, outside, partition) if partition is not None else []
         begin = self.epilogue.begin(name)
         body = [*outside.nodes, *counted, *begin, *loop, *signalled, *after]
         if not self.memories.slots.persistent:
@@ -205,15 +218,6 @@ class _Kernel:
             *(Assignment(total, "0") for total in totals),
             Loop(tile, f"range({over})", (*body, *more)),
         ]
-
-    def _trips(self, outside: Outside) -> str:
-        if self.source.trips is not None:
-            return str(self.source.trips)
-        lower, upper, step = (
-            outside.value(v) for v in (self.source.lower, self.source.upper, self.source.step)
-        )
-        span = upper.text if lower.text == "0" else f"{upper} - {lower}"
-        return span if step.text == "1" else f"gl.cdiv({span}, {step.text})"
 
     def _partitions(self, groups: list[Group], *, more: bool) -> list[tuple[str, int, int]]:
         """Return name, warps and registers of the partitions, the default one first.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from twill.lower.iterations import Iteration, not_negative
 
 COUNTER, TRIPS, DONE = "i", "iterations", "done"
+SEAM, TURN = "seam", "turn"  # the first iteration of a second loop, and the round it begins in
 INDENT = "    "
 LINE = 100  # characters of a line of emitted code
 STORES = ("tt.descriptor_store", "tt.descriptor_reduce")  # transfers from shared memory
@@ -19,6 +20,8 @@ RESERVED = {
     COUNTER,
     TRIPS,
     DONE,
+    SEAM,
+    TURN,
     PHASE,
     "begin",
     "part",

@@ -287,7 +287,7 @@ class Reference:
         for argument, result in zip(carried, loop.results, strict=True):
             if not is_token(argument):
                 self.operands.known[result] = self.operands.known[argument]
-        if loop is self.source.loop:
+        if loop in self.source.parts:
             nodes.append(Assignment("trips", f"len(range({bounds}))", "+="))
         return [*nodes, Loop(counter, f"range({bounds})", tuple(body))]
 

@@ -16,7 +16,9 @@ from twill.artifacts.loop import Loop
 from twill.base.errors import RefusedError
 from twill.base.graphs import reached
 from twill.frontends.ttgir.graph import BodyGraph
-from twill.frontends.ttgir.reader import Dump, attribute, integer, name_of, string
+from twill.frontends.ttgir.joining import read_loop
+from twill.frontends.ttgir.kinds import is_selection
+from twill.frontends.ttgir.reader import attribute, integer, name_of, string
 from twill.frontends.types import ELEMENTS, Type
 
 __all__ = ["Block", "BlockArgument", "Parameter", "SSAValue", "Source", "Statement", "constant"]
@@ -49,20 +51,25 @@ def element_of(text: str) -> str:
 class Source:
     """The kernel around a loop.
 
+    `as_written`: whether loops that are joined are still two.
+
     Raises
     ------
     RefusedError
         If the loop does not know its kernel.
     """
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, *, as_written: bool = False) -> None:
         if loop.source is None:
             raise RefusedError(
                 f"{loop.name}: only loops that are read from TTGIR know the kernel around them, "
                 "until they are cut or resized (loop dump --subtiles splits the kernel itself)"
             )
-        self.dump = Dump(loop.source.text)
-        self.loop = self.dump.loops()[loop.source.loop]
+        given = loop.source.model_copy(update={"joined": None}) if as_written else loop.source
+        self.dump, self.loop = read_loop(given)
+        self.parts = [self.loop]  # the loops as they are written
+        if as_written and loop.source.joined:
+            self.parts.append(self.dump.loops()[loop.source.loop + 1])
         self.graph = BodyGraph(self.loop)
         self.owners: dict[int, list[str]] = {}
         for name, positions in loop.source.statements.items():
@@ -219,6 +226,13 @@ def _around(statement: Statement) -> Iterator[Block]:
         if parent is None or name_of(parent) == "tt.func":
             return
         statement = parent
+
+
+def seam_of(source: Source) -> SSAValue | None:
+    """Return the counter from which on iterations are the second loop's, if it has its own work."""
+    selection = next(filter(is_selection, source.graph.operations), None)
+    past = None if selection is None else source.statement(selection.operands[0])
+    return None if past is None else past.operands[1]
 
 
 def tile_of(source: Source, statement: Statement) -> SSAValue:

@@ -168,9 +168,10 @@ def _statements(loop: Loop) -> dict[str, tuple[str, ...]]:
     """Return the names of the TTGIR operations that each operation was read from."""
     if loop.source is None:
         return {}
-    from twill.frontends.ttgir.reader import Dump, name_of
+    from twill.frontends.ttgir.joining import read_loop
+    from twill.frontends.ttgir.reader import name_of
 
-    body = Dump(loop.source.text).loops()[loop.source.loop].regions[0].blocks[0]
+    body = read_loop(loop.source)[1].regions[0].blocks[0]
     names = [name_of(statement) for statement in body.ops]
     return {
         operation: tuple(names[position] for position in positions)

@@ -27,7 +27,9 @@ from twill.base.console import Report, silent
 from twill.base.errors import RefusedError
 from twill.bounds import NO_PATH, bounds, longest_paths
 from twill.engines.cbc import ModuloSchedule, modulo_schedule
-from twill.frontends.ttgir.reader import Dump, Plain, plain
+from twill.frontends.ttgir.joining import read_loop
+from twill.frontends.ttgir.kinds import LATER
+from twill.frontends.ttgir.reader import Plain, plain
 from twill.lower.baselines import LOADS, components, in_order, is_streaming
 from twill.lower.written import RING
 from twill.problem import Problem, build_problem
@@ -252,15 +254,18 @@ def triton_pipelined(loop: Loop, machine: Machine) -> Schedule:
     """
     if loop.source is None:
         raise RefusedError("only dumps of Triton kernels tell how Triton pipelines them")
-    dump = Dump(loop.source.text)
-    statements = plain(dump.loops()[loop.source.loop]).inside[:-1]
+    dump, body = read_loop(loop.source)
+    every = plain(body).inside[:-1]
+    kept = [n for n, statement in enumerate(every) if LATER not in statement.attributes]
+    statements = [every[n] for n in kept]
     if any("sched.stage" not in s.attributes for s in statements):
         raise RefusedError(
             f"Triton does not pipeline this loop ({dump.compiler}; it pipelines loads for products)"
         )
     if not any("sched.wait_stage" in s.attributes for s in statements):
         raise RefusedError("the dump has no waits of Triton's; dump the kernel anew")
-    found = [_placed(o.name, loop.source.statements[o.name], statements) for o in loop.operations]
+    own = {o.name: [*map(kept.index, loop.source.statements[o.name])] for o in loop.operations}
+    found = [_placed(name, positions, statements) for name, positions in own.items()]
     rings = {placed.name: placed.slots for placed in found if placed.slots}
     return in_order("triton", loop, machine, {"all": list(_round(found))}, rings)
 

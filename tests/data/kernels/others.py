@@ -134,3 +134,88 @@ def product_by_strides(
         b_ptrs += K * N
     at = tl.program_id(0) * M * N + tl.arange(0, M)[:, None] * N + column[None, :]
     tl.store(c_ptr + at, c.to(tl.float16))
+
+
+@triton.jit
+def seen_blocks(
+    total,
+    sums,
+    maxima,
+    q,
+    k_desc,
+    v_desc,
+    begin,
+    block,
+    scale,
+    queries,
+    MASKED: tl.constexpr,
+    M: tl.constexpr,
+    N: tl.constexpr,
+):
+    """Blocks of keys before a block of queries, or those that are partly masked."""
+    if MASKED:
+        first, end = tl.multiple_of(block * M, M), (block + 1) * M
+    else:
+        first, end = 0, block * M
+    row = begin + first
+    for start in tl.range(first, end, N):
+        s = tl.dot(q, k_desc.load([row, 0]).T)
+        if MASKED:
+            seen = queries[:, None] >= (start + tl.arange(0, N)[None, :])
+            s = s * scale + tl.where(seen, 0, -1.0e6)
+            larger = tl.maximum(maxima, tl.max(s, 1))
+            s -= larger[:, None]
+        else:
+            larger = tl.maximum(maxima, tl.max(s, 1) * scale)
+            s = s * scale - larger[:, None]
+        p = tl.exp2(s)
+        rescaling = tl.exp2(maxima - larger)
+        sums = sums * rescaling + tl.sum(p, 1)
+        v = v_desc.load([row, 0])
+        total = tl.dot(p.to(tl.float16), v, total * rescaling[:, None])
+        maxima = larger
+        row += N
+    return total, sums, maxima
+
+
+@triton.jit
+def causal_by_stages(
+    scale,
+    logarithms,
+    heads,
+    q_desc,
+    k_desc,
+    v_desc,
+    o_desc,
+    length,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    D: tl.constexpr,
+):
+    """Causal attention as Triton's tutorial has it: the mask is added, and rows are counted on."""
+    block, head = tl.program_id(0), tl.program_id(1)
+    begin = head // heads * (length * heads) + head % heads * length
+    queries = block * M + tl.arange(0, M)
+    maxima = tl.full([M], float("-inf"), tl.float32)
+    sums = tl.full([M], 1.0, tl.float32)
+    total = tl.zeros([M, D], tl.float32)
+    scale *= 1.44269504
+    q = q_desc.load([begin + block * M, 0])
+    for masked in tl.static_range(2):
+        total, sums, maxima = seen_blocks(
+            total,
+            sums,
+            maxima,
+            q,
+            k_desc,
+            v_desc,
+            begin,
+            block,
+            scale,
+            queries,
+            masked,
+            M,
+            N,
+        )
+    tl.store(logarithms + head * length + queries, maxima + tl.log2(sums))
+    o_desc.store([begin + block * M, 0], (total / sums[:, None]).to(tl.float16))

@@ -24,7 +24,7 @@ from twill.emit.expressions.gluon import Gluon
 from twill.emit.expressions.texts import Text
 from twill.emit.memory.memories import Memories
 from twill.emit.memory.slots import Slots
-from twill.emit.names import COUNTER, TRIPS, number
+from twill.emit.names import COUNTER, SEAM, TRIPS, TURN, number
 from twill.emit.outside import has_room
 from twill.emit.partitions.flights import Flights, flights_of, is_counted
 from twill.emit.partitions.operations import Operations, got, put
@@ -47,6 +47,15 @@ class Partition:
         self.names, self.places = self.values.names, self.values.places
         self.outside = self.values.outside
         self.operations = Operations(self.values, self.program)
+        self.later = min(
+            (
+                part.stage
+                for part in self.program.issues
+                if part.first and self.values.depends_on_seam(part.operation)
+            ),
+            default=None,
+        )
+        """The first stage with an operation that depends on which of joined loops it is in."""
         self.kept: dict[SSAValue, str] = {}  # results of the loop that branches leave
         self._take(None)
 
@@ -96,13 +105,31 @@ class Partition:
                 Assignment(name, f"warpgroup_mma_init({name})")
                 for name in sorted(entering - begins)
             ]
-            first = f"{self.parts.first}, " if self.parts.first else ""
-            here = "" if has_room(self.schedule, self.group) else ", disable_licm=True"
-            over = f"tl.range({first}{TRIPS}{here})"
-            nodes += [Comment("steady state"), Loop(COUNTER, over, tuple(self._round(steady)))]
+            nodes += self._steady(steady)
         for of in self.parts.epilogue:
             nodes += [Comment(f"epilogue, round {number(of.number)}"), *self._round(of)]
         return nodes + self._drained()
+
+    def _steady(self, of: Round) -> list[Node]:
+        """Return the steady state, one after the other for either of joined loops."""
+        here = "" if has_room(self.schedule, self.group) else ", disable_licm=True"
+        begin, later = self.parts.first, self.later
+
+        def loop(first: object, end: str) -> Loop:
+            over = f"{first}, {end}" if first else end
+            return Loop(COUNTER, f"tl.range({over}{here})", tuple(self._round(of)))
+
+        if later is None:
+            return [Comment("steady state"), loop(begin, TRIPS)]
+        turn = f"gl.minimum({SEAM}{f' + {later}' if later else ''}, {TRIPS})"
+        turn = f"gl.maximum({turn}, {begin})" if later < begin else turn
+        nodes: list[Node] = [Assignment(TURN, turn)]
+        for past, first, end in ((-1, begin, TURN), (later, TURN, TRIPS)):
+            self.values.past = past
+            which = "second" if first is TURN else "first"
+            nodes += [Comment(f"steady state of the {which} loop"), loop(first, end)]
+        self.values.past = None
+        return nodes
 
     def _entering(self) -> set[str]:
         """Return the variables that hold no product where the steady state begins, but do later.

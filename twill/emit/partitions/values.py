@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.program import Get, singles
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import RefusedError
+from twill.base.graphs import reached
 from twill.emit.expressions.gluon import Gluon
 from twill.emit.expressions.texts import CLOSED, LOOSE, PLUS, Text, joined
 from twill.emit.memory.memories import Memories
-from twill.emit.names import number
+from twill.emit.names import SEAM, number
 from twill.emit.outside import Outside
 from twill.emit.source import SSAValue, Statement
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import VIEWS
+from twill.frontends.ttgir.kinds import VIEWS, is_selection
 from twill.frontends.ttgir.reader import integer, integers, name_of
 from twill.lower.iterations import Iteration
 from twill.lower.rounds import Place, Places
@@ -68,7 +70,11 @@ class Variables(Places):
 
 
 class Values:
-    """Texts of values inside the loop of one group."""
+    """Texts of values inside the loop of one group.
+
+    `past`: the stage whose iteration is the second loop's in the round being emitted, of joined
+    loops; -1 if no iteration is, and None if only a run can tell.
+    """
 
     def __init__(self, memories: Memories, gluon: Gluon, group: Group) -> None:
         self.memories, self.gluon, self.group = memories, gluon, group
@@ -79,6 +85,7 @@ class Values:
         self.outside = Outside(memories, gluon, begun=True)
         self.where = Where(Iteration("", 0), Iteration("", 0))
         self.chunk: Chunk | None = None
+        self.past: int | None = None
 
     def reads(self, operation: Operation) -> list[Dependence]:
         """Return the dependences by which an operation reads values."""
@@ -130,6 +137,8 @@ class Values:
     def expression(self, statement: Statement, at: Iteration | None = None) -> Text:
         """Return a statement's expression in an iteration, by default the instruction's own."""
         at = at or self.where.iteration
+        if is_selection(statement):
+            return self._past(statement, at)
         operands = [self._value(o, at) for o in statement.operands]
         if name_of(statement) == "arith.select":
             pairs = zip(statement.operands, operands, strict=True)
@@ -142,6 +151,27 @@ class Values:
                 layout = f"gl.SliceLayout(1, {self.chunk.layout})"
                 return Text(f"gl.convert_layout({operands[0].text}, {layout})[:, None]")
         return self.gluon.expression(statement, operands)
+
+    def _past(self, selection: Statement, at: Iteration) -> Text:
+        """Return what the second of joined loops makes, or in other iterations the first."""
+        _, later, value = selection.operands
+        stage = self.where.round.offset - at.offset
+        if self.past in (stage, -1):
+            return self._value(later if self.past == stage else value, at)
+        texts = (self.gluon.tile(v, self._selected(v, self._value(v, at))) for v in (later, value))
+        return self.gluon.call("where", f"{number(at)} >= {SEAM}", *(t.text for t in texts))
+
+    def depends_on_seam(self, operation: str) -> bool:
+        """Return whether an operation reads something else in the second of joined loops."""
+
+        def read(value: SSAValue) -> Iterable[SSAValue]:
+            owner, names = self.source.statement(value), self.source.owners_of(value)
+            here = self.source.inside(value) and (not names or operation in names)
+            return owner.operands if here and owner is not None else ()
+
+        own = [o for s in self.slots.statements(operation) for o in s.operands]
+        made = (self.source.statement(value) for value in reached(own, read))
+        return any(is_selection(statement) for statement in made if statement is not None)
 
     def _selected(self, value: SSAValue, text: Text) -> Text:
         """Return an operand of a selection; one that is an accumulator with zero added to it.

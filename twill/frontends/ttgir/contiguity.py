@@ -222,6 +222,10 @@ class Contiguity:
             {"access_bytes": vector * size} if vector * size < min(WIDEST, held * size) else {}
         )
 
+    def divisor(self, value: SSAValue) -> int:
+        """Return a number, as large as is known, that divides an integer."""
+        return self._of(value).divisibility[0]
+
     def _of(self, value: SSAValue) -> Fact:
         if not self._gone_through:
             self._gone_through = True

@@ -89,6 +89,16 @@ class Draft:
         self.flows = distinct(self.flows, products)
         self.renamed = distinct(self.renamed, products)
 
+    def leave_told(self) -> None:
+        """Leave out reads of the second of joined loops where the first reads the same."""
+        told = {(f.producer, f.consumer, f.distance) for f in self.flows if f.operand is not None}
+        self.flows = [
+            f
+            for f in self.flows
+            if (f.operand, f.kind) != (None, "data")
+            or (f.producer, f.consumer, f.distance) not in told
+        ]
+
     def remove(self, key: float, into: Iterable[str]) -> None:
         """Remove a node and what touches it, and record it as folded, with what it had taken in."""
         node, names = self.nodes.pop(key), tuple(sorted(into))

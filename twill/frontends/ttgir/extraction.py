@@ -17,6 +17,7 @@ from twill.base.names import unused
 from twill.frontends.ttgir.contiguity import Contiguity
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 from twill.frontends.ttgir.graph import BodyGraph, Values, choose_loop, root_of, steady_flag
+from twill.frontends.ttgir.joining import JOINED
 from twill.frontends.ttgir.kinds import (
     ELEMENTWISE,
     INTEGER_DIVISIONS,
@@ -275,6 +276,7 @@ class _Extraction:
             loop=self.dump.loops().index(self.ir),
             statements={n: tuple(sorted(found[n])) for n in found if n in names},
             shared_bytes=shared_bytes(self.dump, self.ir) or None,
+            joined=JOINED in self.ir.attributes or None,
         )
 
     def _origin(self) -> Origin:
@@ -340,7 +342,8 @@ class _Extraction:
         in_place = product and operand == ACCUMULATOR
         for source in self.body.values.sources(value):
             if source.node is not None:
-                flow = Flow(source.node, i, source.distance, operand, source.axes)
+                of = None if source.later else operand
+                flow = Flow(source.node, i, source.distance, of, source.axes)
                 self.draft.flows.append(replace(flow, in_place=in_place, address=address))
             elif source.outside is not None and not address:
                 root = source.outside

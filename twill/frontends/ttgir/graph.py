@@ -12,7 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from twill.base.errors import InputError, short
 from twill.frontends.shared import refused
 from twill.frontends.ttgir.draft import Axes
-from twill.frontends.ttgir.kinds import VIEWS, kind_of
+from twill.frontends.ttgir.joining import following, join
+from twill.frontends.ttgir.kinds import VIEWS, is_later, is_selection, kind_of
 from twill.frontends.ttgir.reader import Dump, has_body, integer, integers, name_of, string, uses
 
 MOST_HOPS = 64
@@ -23,6 +24,8 @@ SAME_SHAPE = ("ttg.convert_layout", "tt.broadcast", "tt.bitcast", "ttg.memdesc_r
 
 def choose_loop(dump: Dump, wanted: str | None) -> Operation:
     """Return the loop called `wanted`, or the only one that multiplies matrices, or the only one.
+
+    Two that can be joined become one in the dump.
 
     Raises
     ------
@@ -40,11 +43,16 @@ def choose_loop(dump: Dump, wanted: str | None) -> Operation:
     inner = [loop for loop in loops if not _is_outer(loop)]
     products = [loop for loop in inner if any(kind_of(o).startswith("mma") for o in loop.walk())]
     candidates = products or inner
-    if len(candidates) > 1:
+    apart: str | None = ""
+    if len(candidates) == 2:
+        next_to = following(candidates[0]) is candidates[1]
+        apart = join(dump, *candidates) if next_to else "between them is more than arithmetic"
+    if len(candidates) > 1 and apart is not None:
         several = (
             f"there are {len(candidates)} loops to choose from, of which one is scheduled (--loop)"
         )
-        raise refused(dump.file, f"{several}: {_listed(dump, loops)}")
+        why = f"; {apart}" if apart else ""
+        raise refused(dump.file, f"{several}: {_listed(dump, loops)}{why}")
     return candidates[0]
 
 
@@ -134,12 +142,14 @@ class Source:
     """The origin of a value: a node of the body some iterations ago, or a value from outside.
 
     `axes`: for each dimension of the source, the dimension of the value along which it lies.
+    `later`: whether it is one in the second of joined loops only.
     """
 
     node: int | None
     outside: SSAValue | None
     distance: int
     axes: Axes | None
+    later: bool = False
 
 
 class Values:
@@ -164,33 +174,40 @@ class Values:
         """Yield what `value` is made of, through free operations and views from outside."""
         order = itertools.count()
         rank = len(self._dump.type_of(value).shape)
-        pending: list[tuple[int, int, SSAValue, Axes | None]] = [
-            (0, next(order), value, tuple(range(rank)))
+        pending: list[tuple[int, bool, int, SSAValue, Axes | None]] = [
+            (0, False, next(order), value, tuple(range(rank)))
         ]
         seen: set[SSAValue] = set()
+        found: set[tuple[int, int]] = set()
         while pending:
-            distance, _, value, axes = heapq.heappop(pending)
+            distance, later, _, value, axes = heapq.heappop(pending)
             node = self._graph.node_of(value)
             if node is not None and node not in self._free:
-                yield Source(node, None, distance, axes)
+                if not (later and (node, distance) in found):
+                    yield Source(node, None, distance, axes, later)
+                found.add((node, distance))
                 continue
             if value in seen:
                 continue
             seen.add(value)
             following = self._graph.carried.get(value)
             if following is not None and value not in self._rotating:
-                heapq.heappush(pending, (distance + 1, next(order), following, axes))
+                heapq.heappush(pending, (distance + 1, later, next(order), following, axes))
                 continue
             if following is not None and following is not value:
-                heapq.heappush(pending, (distance, next(order), following, axes))
+                heapq.heappush(pending, (distance, later, next(order), following, axes))
             owner = value.owner
             view = isinstance(owner, Operation) and name_of(owner) in VIEWS and owner.operands
             if not isinstance(owner, Operation) or (node is None and not view):
-                yield Source(None, value, distance, axes)
+                if not later:
+                    yield Source(None, value, distance, axes)
                 continue
+            # The last operand of a selection is what most iterations of joined loops read.
+            always = owner.operands[-1] if is_selection(owner) else None
             for operand in owner.operands:
                 reached = self._through(owner, operand, axes)
-                heapq.heappush(pending, (distance, next(order), operand, reached))
+                only = later or (always is not None and operand is not always)
+                heapq.heappush(pending, (distance, only, next(order), operand, reached))
 
     def _through(self, operation: Operation, operand: SSAValue, axes: Axes | None) -> Axes | None:
         """Return the axes of an operand of a free operation whose result has `axes`."""
@@ -210,7 +227,7 @@ class Values:
                 axis if extent == whole else None
                 for axis, extent, whole in zip(axes, before, after, strict=True)
             )
-        if before == after and name in SAME_SHAPE:
+        if before == after and (name in SAME_SHAPE or is_later(operation)):
             return axes
         return () if not before else None
 

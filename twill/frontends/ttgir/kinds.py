@@ -123,6 +123,8 @@ ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
 DESCRIPTOR_STORES = ("tt.descriptor_store", "tt.descriptor_reduce")  # by TMA, from shared memory
 POINTER_STORES = ("tt.store", "tt.atomic_rmw")
 PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")  # products that read and write buffers
+LATER = "twill.later"
+"""The attribute of what only the second of two joined loops needs, a number on selections of it."""
 # Which operand is the buffer that an operation writes into.
 WRITES = dict.fromkeys(PRODUCTS, 2) | {
     "ttng.tmem_store": 0,
@@ -182,10 +184,11 @@ def is_free(dump: Dump, operation: Operation) -> bool:
     """Return whether an operation costs nothing.
 
     Views and layout relabels do; so do conversions that only rename registers, and what is address
-    computation: arithmetic on integer scalars, and pointers that change their layout.
+    computation: arithmetic on integer scalars, and pointers that change their layout. Arithmetic of
+    the second of joined loops alone is not counted, since most iterations do without it.
     """
     name = name_of(operation)
-    if name in VIEWS or name == "arith.constant":
+    if is_later(operation) or name in VIEWS or name == "arith.constant":
         return True
     if name in ALLOCATIONS:
         return not any(dump.type_of(value).kind == "tensor" for value in operation.operands)
@@ -197,6 +200,16 @@ def is_free(dump: Dump, operation: Operation) -> bool:
         result = dump.type_of(operation.results[0])
         return result.kind == "scalar" and result.dtype.startswith(("i", "index"))
     return False
+
+
+def is_later(operation: Operation) -> bool:
+    """Return whether only the second of two joined loops needs an operation."""
+    return LATER in operation.attributes
+
+
+def is_selection(operation: Operation) -> bool:
+    """Return whether an operation selects what the second of two joined loops makes."""
+    return is_later(operation) and integer(operation, LATER) is not None
 
 
 def product_operands(operation: Operation) -> dict[str, int | None]:

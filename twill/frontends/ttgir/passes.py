@@ -26,6 +26,7 @@ def run_passes(draft: Draft, *, whole_tiles: bool, fp_fusion: bool) -> None:
     if not whole_tiles:
         join_chunks(draft)
     order_in_place(draft)
+    draft.leave_told()
     draft.flows = [replace(f, operand=None, axes=None) if f.address else f for f in draft.flows]
 
 
@@ -69,7 +70,7 @@ def _fuse(draft: Draft, read: Flow) -> None:
     name = draft.unused(f"{helper}.fma") if dot else total.name
     draft.remove(product.key, [name])
     draft.flows = factors + [
-        replace(f, operand=addend) if f.consumer == total.key and f.kind == "data" else f
+        replace(f, operand=addend) if f.consumer == total.key and f.operand is not None else f
         for f in draft.flows
     ]
     draft.outside = outside + [
