@@ -380,13 +380,8 @@ def plausible(kernel: Any, given: Collection[str]) -> dict[str, str]:
     found = {}
     for parameter in kernel.params:
         name = parameter.name
-        parts = {
-            "ptr": "*fp16",
-            "desc": "tensordesc<fp16[128,128]>",
-            "scale": "fp32",
-            "eps": "fp32",
-        }
-        guess = next((kind for part, kind in parts.items() if part in name.lower()), "i32")
+        kinds = {"ptr": "*fp16", "desc": "tensordesc<fp16[128,128]>", "scale": "fp32"}
+        guess = next((kind for part, kind in kinds.items() if part in name.lower()), "i32")
         if name not in given and not may_be_left_out(parameter):
             found[name] = "128" if parameter.is_constexpr else guess
     return found
