@@ -315,11 +315,11 @@ def test_a_large_loop_is_searched_again_from_the_best(
         return found
 
     monkeypatch.setattr(polishing, "anneal", noted)
-    usual = replace(TUNING.efforts, usual=2)
-    monkeypatch.setattr(polishing, "TUNING", replace(TUNING, efforts=usual))
+    usual, few = replace(TUNING.efforts, usual=2), replace(TUNING.beginnings, least=1)
+    monkeypatch.setattr(polishing, "TUNING", replace(TUNING, efforts=usual, beginnings=few))
     polish(layer_norm, simulations=30)
-    (_, few, found), (again, more, _) = searches
-    assert (few, few + more) == (30 * 2**0.75 // 7**0.75 - 7, 23)
+    (_, first, found), (again, more, _) = searches
+    assert (first, first + more) == (30 * 2**0.75 // 7**0.75 - 7, 23)
     assert again == sorted(found, key=lambda point: point.energy)[: TUNING.efforts.anew]
 
 
@@ -369,7 +369,7 @@ def test_whoever_goes_on_with_a_chain_the_answer_is_the_same(
 def test_a_limit_of_time_ends_in_the_best_program_until_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = solve(Request(*random_loop(20), search="written")).schedule
+    given = solve(Request(*random_loop(36), search="written")).schedule
     ticks = itertools.count()
     few = replace(TUNING.beginnings, most=16)
     monkeypatch.setattr(polishing, "TUNING", replace(TUNING, beginnings=few))

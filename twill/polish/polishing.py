@@ -182,7 +182,7 @@ class _Polishing:
     def run(self, simulations: int, pool: Executor | None) -> None:
         """Look for the best program."""
         least, most = TUNING.beginnings.least, TUNING.beginnings.most
-        few = max(1, min(max(simulations // 4, least), simulations, most))
+        few = max(1, min(max(simulations // 4, min(least, simulations // 2)), most))
         given, bound = (self._given, *self._others_given), float(self._bound.cycles)
         begin = candidates(self._programs, self._judge, given, bound)
         points = self._first(begin, few, pool)
