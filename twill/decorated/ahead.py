@@ -12,7 +12,7 @@ from twill.base.errors import InputError, TwillError
 from twill.base.formats import cycles
 from twill.decorated.answers import Answer, How
 from twill.decorated.calls import Calls
-from twill.decorated.devices import SM, Device
+from twill.decorated.devices import Device, architecture_of
 from twill.decorated.forms import forms
 from twill.decorated.kernel import Kernel, jit
 from twill.frontends.triton_dump.call import (
@@ -79,7 +79,7 @@ def diagnosed(file: str, settings: Mapping[str, str], machine: Machine) -> list[
     InputError
         If the file cannot be imported, or has no kernel.
     """
-    module = imported(file, _architecture(machine))
+    module = imported(file, architecture_of(machine))
     names = [n for n in kernels_of(module) if not undecorated(vars(module)[n]).is_gluon()]
     if not names:
         raise InputError("no function of the file is decorated with triton.jit", file=file)
@@ -87,7 +87,7 @@ def diagnosed(file: str, settings: Mapping[str, str], machine: Machine) -> list[
 
 
 def _diagnosed(named: Any, name: str, settings: Mapping[str, str], machine: Machine) -> Diagnosis:
-    kernel, architecture = undecorated(named), _architecture(machine)
+    kernel, architecture = undecorated(named), architecture_of(machine)
     decorated = as_of_triton(named)
     parameters = {parameter.name for parameter in kernel.params}
     own = {key: text for key, text in settings.items() if key in parameters}
@@ -140,7 +140,7 @@ def built(
         If there is no such kernel, an argument is missing, or no machine is named.
     """
     file, _, name = where.rpartition(":")
-    architecture = _architecture(machine) if machine is not None else FIRST
+    architecture = architecture_of(machine) if machine is not None else FIRST
     decorated, _ = found(where, architecture)
     named = vars(imported(file, architecture, name))[name]
     kernel = named if isinstance(named, Kernel) else jit(decorated, **asdict(how), machine=machine)
@@ -148,7 +148,7 @@ def built(
     if on is None:
         raise InputError("name the machine that calls will run on", path="--machine")
     function = undecorated(decorated)
-    with gpu_of(_architecture(on), ""):
+    with gpu_of(architecture_of(on), ""):
         given = example(like)
         given |= read_settings(function, settings, where)
         given |= with_strides([parameter.name for parameter in function.params], given)
@@ -158,7 +158,3 @@ def built(
         if warps is not None:
             given["num_warps"] = warps
         return kernel.answered(Device(on, emulated=True), given)
-
-
-def _architecture(machine: Machine) -> int:
-    return int(machine.architecture.removeprefix(SM))

@@ -32,7 +32,12 @@ class Device:
     @property
     def architecture(self) -> int:
         """The compute capability without a dot, such as 90."""
-        return int(self.machine.architecture.removeprefix(SM))
+        return architecture_of(self.machine)
+
+
+def architecture_of(machine: Machine) -> int:
+    """Return the compute capability of a machine without a dot."""
+    return int(machine.architecture.removeprefix(SM))
 
 
 def current_gpu() -> int | None:

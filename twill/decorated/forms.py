@@ -12,6 +12,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError, TwillError
 from twill.bounds.programs import program_bound
+from twill.decorated.devices import architecture_of
 from twill.emit import attributes
 from twill.emit.source import Source
 from twill.frontends.subtiling import impossible_product
@@ -64,7 +65,7 @@ def forms(
         raise RefusedError("clusters of several blocks have no template")
     if any(isinstance(value, tuple) for value in arguments.values()):
         raise RefusedError("tuples as arguments have no template")
-    architecture = int(machine.architecture.removeprefix("sm_"))
+    architecture = architecture_of(machine)
     warps = options.get("num_warps", DEFAULT_WARPS)
     check_target(architecture, warps)
     file = kernel.fn.__code__.co_filename

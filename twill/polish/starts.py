@@ -74,7 +74,8 @@ def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple
     ways = [(soon, given.interval, 0.0)]
     ways += [(given, *way) for way in itertools.product(intervals, TUNING.beginnings.apart)]
     pairs = itertools.product(enumerate(ways), enumerate(groups.items()))
-    for (_, (times, interval, apart)), (_, (said, group)) in sorted(pairs, key=_late):
+    order = sorted(pairs, key=lambda pair: TUNING.beginnings.groups * pair[0][0] + pair[1][0])
+    for (_, (times, interval, apart)), (_, (said, group)) in order:
         moved = replace(times, group=group, interval=interval)
         settled = programs.settled(moved, round(apart * given.interval))
         if settled is not None:
@@ -83,11 +84,6 @@ def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple
             further = "groups half a round apart" if apart else ""
             yield ", ".join(filter(None, (said, how, rounds, further))), settled
     yield from _few_apart(programs, given)
-
-
-def _late(pair: tuple[tuple[int, object], tuple[int, object]]) -> int:
-    """Return how late times and groups are tried together, by their places."""
-    return TUNING.beginnings.groups * pair[0][0] + pair[1][0]
 
 
 def _few_apart(programs: Programs, given: Candidate) -> Iterator[tuple[str, Candidate]]:

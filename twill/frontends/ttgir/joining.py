@@ -76,7 +76,7 @@ class _Joining:
         self.first.operands[1] = self._upper()
         for j, k in self.positions.items():
             self.second.results[j].replace_all_uses_with(self.first.results[k])
-        self.second.detach()  # type: ignore[no-untyped-call]
+        self.second.detach()  # type: ignore[no-untyped-call]  # xDSL has no types
         self.first.attributes[JOINED] = IntegerAttr(1, i1)
         return None
 
@@ -161,7 +161,7 @@ class _Joining:
         block = self.first.parent
         assert block is not None
         while (between := self.first.next_op) is not None and between is not self.second:
-            between.detach()  # type: ignore[no-untyped-call]
+            between.detach()  # type: ignore[no-untyped-call]  # xDSL has no types
             block.insert_op_before(between, self.first)
 
     def _upper(self) -> SSAValue:
