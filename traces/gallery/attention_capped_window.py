@@ -34,6 +34,6 @@ def attention_capped_window(
         p = tl.exp2(s - n[:, None])
         a = tl.exp2(m - n)
         l = l * a + tl.sum(p, 1)
-        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        o = tl.dot(p.to(v.dtype), v, o * a[:, None])
         m = n
-    o_desc.store([head + row, 0], (o / l[:, None]).to(tl.float16))
+    o_desc.store([head + row, 0], (o / l[:, None]).to(o_desc.dtype))

@@ -28,7 +28,7 @@ def attention_grouped(
         p = tl.exp2(s * log2_scale - n[:, None])
         a = tl.exp2(m - n)
         l = l * a + tl.sum(p, 1)
-        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        o = tl.dot(p.to(v.dtype), v, o * a[:, None])
         m = n
-    o_desc.store([row, 0], (o / l[:, None]).to(tl.float16))
+    o_desc.store([row, 0], (o / l[:, None]).to(o_desc.dtype))
     tl.store(lse_ptr + row + tl.arange(0, M), m + tl.log2(l))

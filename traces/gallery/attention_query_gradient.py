@@ -28,5 +28,5 @@ def attention_query_gradient(
         p = tl.exp2(tl.dot(q, k.T) * log2_scale - lse[:, None])
         dp = tl.dot(do, v.T)
         ds = p * (dp - delta[:, None])
-        dq = tl.dot(ds.to(tl.float16), k, dq)
-    dq_desc.store([row, 0], (dq * scale).to(tl.float16))
+        dq = tl.dot(ds.to(k.dtype), k, dq)
+    dq_desc.store([row, 0], (dq * scale).to(dq_desc.dtype))

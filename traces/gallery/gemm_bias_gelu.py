@@ -23,4 +23,4 @@ def gemm_bias_gelu(
     c += bias[None, :].to(tl.float32)
     inner = 0.7978845608 * (c + 0.044715 * c * c * c)
     tanh = 1 - 2 / (tl.exp2(2.885390082 * inner) + 1)
-    c_desc.store([row, column], (0.5 * c * (1 + tanh)).to(tl.float16))
+    c_desc.store([row, column], (0.5 * c * (1 + tanh)).to(c_desc.dtype))

@@ -25,4 +25,4 @@ def gemm_block_scaled(
         b_scale = tl.load(b_scale_ptr + column // 128 * blocks + k // K)
         product = tl.dot(a, b.T)
         c += product * (a_scale * b_scale)[:, None]
-    c_desc.store([row, column], c.to(tl.bfloat16))
+    c_desc.store([row, column], c.to(c_desc.dtype))

@@ -21,4 +21,4 @@ def gemm_grouped(
         a = a_desc.load([tile * M, k])
         b = b_desc.load([first + k, column])
         c = tl.dot(a, b, c)
-    c_desc.store([tile * M, column], c.to(tl.float16))
+    c_desc.store([tile * M, column], c.to(c_desc.dtype))

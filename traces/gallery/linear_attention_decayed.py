@@ -17,7 +17,7 @@ def linear_attention_decayed(
     causal = rows[:, None] >= rows[None, :]
     since = tl.exp2(-rate * rows)
     until = tl.exp2(rate * rows)
-    to_end = tl.exp2(-rate * (C - rows)).to(tl.float16)
+    to_end = tl.exp2(-rate * (C - rows)).to(v_desc.dtype)
     chunk = tl.exp2(-rate * C)
     state = tl.zeros([D, D], tl.float32)
     for start in range(0, sequence, C):
@@ -27,7 +27,7 @@ def linear_attention_decayed(
         v = v_desc.load([row, 0])
         s = tl.dot(q, k.T) * since[:, None] * until[None, :]
         s = tl.where(causal, s, 0.0)
-        o = tl.dot(q, state.to(tl.float16)) * since[:, None]
-        o = tl.dot(s.to(tl.float16), v, o)
+        o = tl.dot(q, state.to(q.dtype)) * since[:, None]
+        o = tl.dot(s.to(v.dtype), v, o)
         state = tl.dot(k.T, v * to_end[:, None], state * chunk)
-        o_desc.store([row, 0], o.to(tl.float16))
+        o_desc.store([row, 0], o.to(o_desc.dtype))

@@ -30,6 +30,6 @@ def mla_decode(
         p = tl.exp2(s * log2_scale - n[:, None])
         a = tl.exp2(m - n)
         l = l * a + tl.sum(p, 1)
-        o = tl.dot(p.to(tl.float16), cache, o * a[:, None])
+        o = tl.dot(p.to(cache.dtype), cache, o * a[:, None])
         m = n
-    o_desc.store([row, 0], (o / l[:, None]).to(tl.float16))
+    o_desc.store([row, 0], (o / l[:, None]).to(o_desc.dtype))

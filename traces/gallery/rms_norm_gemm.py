@@ -24,4 +24,4 @@ def rms_norm_gemm(
         wide = x.to(tl.float32)
         squares += tl.sum(wide * wide, 1)
     factor = tl.rsqrt(squares / depth + epsilon)
-    c_desc.store([row, column], (c * factor[:, None]).to(tl.float16))
+    c_desc.store([row, column], (c * factor[:, None]).to(c_desc.dtype))

@@ -36,16 +36,16 @@ def attention_backward(
         s = tl.dot(k, q.T)
         dp = tl.dot(v, do.T)
         p = tl.exp2(s * log2_scale - lse[None, :])
-        dv = tl.dot(p.to(tl.float16), do, dv)
-        ds = (p * (dp - delta[None, :])).to(tl.float16)
+        dv = tl.dot(p.to(do.dtype), do, dv)
+        ds = (p * (dp - delta[None, :])).to(do.dtype)
         dk = tl.dot(ds, q, dk)
         if SWAPPED:
             dq = tl.dot(k.T, ds).T
         else:
             dq = tl.dot(ds.T, k)
         dq_desc.atomic_add([row, 0], dq * scale)
-    dk_desc.store([key, 0], (dk * scale).to(tl.float16))
-    dv_desc.store([key, 0], dv.to(tl.float16))
+    dk_desc.store([key, 0], (dk * scale).to(dk_desc.dtype))
+    dv_desc.store([key, 0], dv.to(dv_desc.dtype))
 
 
 @triton.jit
@@ -75,15 +75,15 @@ def attention_backward_two_tiles(
         s0 = tl.dot(k0, q.T)
         dp0 = tl.dot(v0, do.T)
         p0 = tl.exp2(s0 * log2_scale - lse[None, :])
-        dv0 = tl.dot(p0.to(tl.float16), do, dv0)
-        ds0 = (p0 * (dp0 - delta[None, :])).to(tl.float16)
+        dv0 = tl.dot(p0.to(do.dtype), do, dv0)
+        ds0 = (p0 * (dp0 - delta[None, :])).to(do.dtype)
         dk0 = tl.dot(ds0, q, dk0)
 
         s1 = tl.dot(k1, q.T)
         dp1 = tl.dot(v1, do.T)
         p1 = tl.exp2(s1 * log2_scale - lse[None, :])
-        dv1 = tl.dot(p1.to(tl.float16), do, dv1)
-        ds1 = (p1 * (dp1 - delta[None, :])).to(tl.float16)
+        dv1 = tl.dot(p1.to(do.dtype), do, dv1)
+        ds1 = (p1 * (dp1 - delta[None, :])).to(do.dtype)
         dk1 = tl.dot(ds1, q, dk1)
 
         if SWAPPED:
@@ -91,10 +91,10 @@ def attention_backward_two_tiles(
         else:
             dq = tl.dot(ds1.T, k1, tl.dot(ds0.T, k0))
         dq_desc.atomic_add([row, 0], dq * scale)
-    dk_desc.store([key, 0], (dk0 * scale).to(tl.float16))
-    dk_desc.store([key + N, 0], (dk1 * scale).to(tl.float16))
-    dv_desc.store([key, 0], dv0.to(tl.float16))
-    dv_desc.store([key + N, 0], dv1.to(tl.float16))
+    dk_desc.store([key, 0], (dk0 * scale).to(dk_desc.dtype))
+    dk_desc.store([key + N, 0], (dk1 * scale).to(dk_desc.dtype))
+    dv_desc.store([key, 0], dv0.to(dv_desc.dtype))
+    dv_desc.store([key + N, 0], dv1.to(dv_desc.dtype))
 
 
 @triton.jit
@@ -136,17 +136,17 @@ def attention_backward_halves(
 
         s0 = tl.dot(k01, q1.T, tl.dot(k00, q0.T))
         dp0 = tl.dot(v0, do.T)
-        p0 = tl.exp2(s0 * log2_scale - lse0[None, :]).to(tl.float16)
+        p0 = tl.exp2(s0 * log2_scale - lse0[None, :]).to(do.dtype)
         dv0 = tl.dot(p0, do, dv0)
-        ds0 = (p0.to(tl.float32) * (dp0 - delta0[None, :])).to(tl.float16)
+        ds0 = (p0.to(tl.float32) * (dp0 - delta0[None, :])).to(do.dtype)
         dk00 = tl.dot(ds0, q0, dk00)
         dk01 = tl.dot(ds0, q1, dk01)
 
         s1 = tl.dot(k11, q1.T, tl.dot(k10, q0.T))
         dp1 = tl.dot(v1, do.T)
-        p1 = tl.exp2(s1 * log2_scale - lse1[None, :]).to(tl.float16)
+        p1 = tl.exp2(s1 * log2_scale - lse1[None, :]).to(do.dtype)
         dv1 = tl.dot(p1, do, dv1)
-        ds1 = (p1.to(tl.float32) * (dp1 - delta1[None, :])).to(tl.float16)
+        ds1 = (p1.to(tl.float32) * (dp1 - delta1[None, :])).to(do.dtype)
         dk10 = tl.dot(ds1, q0, dk10)
         dk11 = tl.dot(ds1, q1, dk11)
 
@@ -154,9 +154,9 @@ def attention_backward_halves(
         dq1 = tl.dot(k11.T, ds1, tl.dot(k01.T, ds0)).T
         dq_desc.atomic_add([row, 0], dq0 * scale)
         dq_desc.atomic_add([row, H], dq1 * scale)
-    dk_desc.store([key, 0], (dk00 * scale).to(tl.float16))
-    dk_desc.store([key, H], (dk01 * scale).to(tl.float16))
-    dk_desc.store([key + N, 0], (dk10 * scale).to(tl.float16))
-    dk_desc.store([key + N, H], (dk11 * scale).to(tl.float16))
-    dv_desc.store([key, 0], dv0.to(tl.float16))
-    dv_desc.store([key + N, 0], dv1.to(tl.float16))
+    dk_desc.store([key, 0], (dk00 * scale).to(dk_desc.dtype))
+    dk_desc.store([key, H], (dk01 * scale).to(dk_desc.dtype))
+    dk_desc.store([key + N, 0], (dk10 * scale).to(dk_desc.dtype))
+    dk_desc.store([key + N, H], (dk11 * scale).to(dk_desc.dtype))
+    dv_desc.store([key, 0], dv0.to(dv_desc.dtype))
+    dv_desc.store([key + N, 0], dv1.to(dv_desc.dtype))

@@ -35,17 +35,17 @@ def attention_forward_two_tiles(
         p0 = tl.exp2(s0 * log2_scale - n0[:, None])
         a0 = tl.exp2(m0 - n0)
         l0 = l0 * a0 + tl.sum(p0, 1)
-        o0 = tl.dot(p0.to(tl.float16), v, o0 * a0[:, None])
+        o0 = tl.dot(p0.to(v.dtype), v, o0 * a0[:, None])
         m0 = n0
 
         n1 = tl.maximum(m1, tl.max(s1, 1) * log2_scale)
         p1 = tl.exp2(s1 * log2_scale - n1[:, None])
         a1 = tl.exp2(m1 - n1)
         l1 = l1 * a1 + tl.sum(p1, 1)
-        o1 = tl.dot(p1.to(tl.float16), v, o1 * a1[:, None])
+        o1 = tl.dot(p1.to(v.dtype), v, o1 * a1[:, None])
         m1 = n1
-    o_desc.store([row, 0], (o0 / l0[:, None]).to(tl.float16))
-    o_desc.store([row + M, 0], (o1 / l1[:, None]).to(tl.float16))
+    o_desc.store([row, 0], (o0 / l0[:, None]).to(o_desc.dtype))
+    o_desc.store([row + M, 0], (o1 / l1[:, None]).to(o_desc.dtype))
 
 
 @triton.jit
@@ -68,9 +68,9 @@ def attention_forward(
         p = tl.exp2(s * log2_scale - n[:, None])
         a = tl.exp2(m - n)
         l = l * a + tl.sum(p, 1)
-        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        o = tl.dot(p.to(v.dtype), v, o * a[:, None])
         m = n
-    o_desc.store([row, 0], (o / l[:, None]).to(tl.float16))
+    o_desc.store([row, 0], (o / l[:, None]).to(o_desc.dtype))
 
 
 @triton.jit
@@ -94,7 +94,7 @@ def attention_forward_causal(
         p = tl.exp2(s * log2_scale - n[:, None])
         a = tl.exp2(m - n)
         l = l * a + tl.sum(p, 1)
-        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        o = tl.dot(p.to(v.dtype), v, o * a[:, None])
         m = n
     queries = row + tl.arange(0, M)
     for diagonal in range(row, row + M, N):
@@ -107,9 +107,9 @@ def attention_forward_causal(
         p = tl.exp2(s * log2_scale - n[:, None])
         a = tl.exp2(m - n)
         l = l * a + tl.sum(p, 1)
-        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        o = tl.dot(p.to(v.dtype), v, o * a[:, None])
         m = n
-    o_desc.store([head + row, 0], (o / l[:, None]).to(tl.float16))
+    o_desc.store([head + row, 0], (o / l[:, None]).to(o_desc.dtype))
 
 
 @triton.jit
@@ -139,14 +139,14 @@ def attention_forward_causal_two_tiles(
         p0 = tl.exp2(s0 * log2_scale - n0[:, None])
         a0 = tl.exp2(m0 - n0)
         l0 = l0 * a0 + tl.sum(p0, 1)
-        o0 = tl.dot(p0.to(tl.float16), v, o0 * a0[:, None])
+        o0 = tl.dot(p0.to(v.dtype), v, o0 * a0[:, None])
         m0 = n0
 
         n1 = tl.maximum(m1, tl.max(s1, 1) * log2_scale)
         p1 = tl.exp2(s1 * log2_scale - n1[:, None])
         a1 = tl.exp2(m1 - n1)
         l1 = l1 * a1 + tl.sum(p1, 1)
-        o1 = tl.dot(p1.to(tl.float16), v, o1 * a1[:, None])
+        o1 = tl.dot(p1.to(v.dtype), v, o1 * a1[:, None])
         m1 = n1
     queries = row + tl.arange(0, M)
     for diagonal in range(row, row + 2 * M, N):
@@ -162,14 +162,14 @@ def attention_forward_causal_two_tiles(
         p0 = tl.exp2(s0 * log2_scale - n0[:, None])
         a0 = tl.exp2(m0 - n0)
         l0 = l0 * a0 + tl.sum(p0, 1)
-        o0 = tl.dot(p0.to(tl.float16), v, o0 * a0[:, None])
+        o0 = tl.dot(p0.to(v.dtype), v, o0 * a0[:, None])
         m0 = n0
 
         n1 = tl.maximum(m1, tl.max(s1, 1) * log2_scale)
         p1 = tl.exp2(s1 * log2_scale - n1[:, None])
         a1 = tl.exp2(m1 - n1)
         l1 = l1 * a1 + tl.sum(p1, 1)
-        o1 = tl.dot(p1.to(tl.float16), v, o1 * a1[:, None])
+        o1 = tl.dot(p1.to(v.dtype), v, o1 * a1[:, None])
         m1 = n1
-    o_desc.store([head + row, 0], (o0 / l0[:, None]).to(tl.float16))
-    o_desc.store([head + row + M, 0], (o1 / l1[:, None]).to(tl.float16))
+    o_desc.store([head + row, 0], (o0 / l0[:, None]).to(o_desc.dtype))
+    o_desc.store([head + row + M, 0], (o1 / l1[:, None]).to(o_desc.dtype))

@@ -32,4 +32,4 @@ def block_scaled_gemm(
         a_scale = unpacked(a_packed, M, K // 32)
         b_scale = unpacked(b_packed, N, K // 32)
         c = tl.dot_scaled(a, a_scale, "e4m3", b.T, b_scale, "e4m3", c)
-    c_desc.store([row, column], c.to(tl.float16))
+    c_desc.store([row, column], c.to(c_desc.dtype))

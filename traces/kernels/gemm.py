@@ -19,7 +19,7 @@ def gemm(
         a = a_desc.load([row, k])
         b = b_desc.load([k, column])
         c = tl.dot(a, b, c)
-    c_desc.store([row, column], c.to(tl.float16))
+    c_desc.store([row, column], c.to(c_desc.dtype))
 
 
 @triton.jit
@@ -38,8 +38,8 @@ def gemm_two_tiles(
         b = b_desc.load([k, column])
         c0 = tl.dot(a0, b, c0)
         c1 = tl.dot(a1, b, c1)
-    c_desc.store([row, column], c0.to(tl.float16))
-    c_desc.store([row + M, column], c1.to(tl.float16))
+    c_desc.store([row, column], c0.to(c_desc.dtype))
+    c_desc.store([row + M, column], c1.to(c_desc.dtype))
 
 
 @triton.jit
@@ -60,7 +60,7 @@ def gemm_pointers(
         c = tl.dot(a, b, c)
         a_tile += K
         b_tile += K * b_stride
-    tl.store(c_ptr + rows[:, None] * c_stride + columns[None, :], c.to(tl.float16))
+    tl.store(c_ptr + rows[:, None] * c_stride + columns[None, :], c.to(c_ptr.dtype.element_ty))
 
 
 @triton.jit
@@ -78,7 +78,7 @@ def gemm_persistent(
             a = a_desc.load([row, k])
             b = b_desc.load([k, column])
             c = tl.dot(a, b, c)
-        c_desc.store([row, column], c.to(tl.float16))
+        c_desc.store([row, column], c.to(c_desc.dtype))
 
 
 @triton.jit
@@ -98,4 +98,4 @@ def gemm_geglu(
         g = tl.dot(a, gate, g)
         u = tl.dot(a, up, u)
     c = 0.5 * g * (1 + tl.erf(g * 0.70710678)) * u
-    c_desc.store([row, column], c.to(tl.float16))
+    c_desc.store([row, column], c.to(c_desc.dtype))

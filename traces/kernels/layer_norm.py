@@ -26,4 +26,4 @@ def layer_norm(
         bias = tl.load(bias_ptr + block).to(tl.float32)
         x = tl.load(x_ptr + places).to(tl.float32)
         y = (x - mean[:, None]) * inverse[:, None] * weight[None, :] + bias[None, :]
-        tl.store(y_ptr + places, y.to(tl.float16))
+        tl.store(y_ptr + places, y.to(y_ptr.dtype.element_ty))

@@ -20,4 +20,4 @@ def online_softmax(
     for again in range(0, columns, N):
         x = x_desc.load([row, again]).to(tl.float32) * 1.44269504
         y = tl.exp2(x - m[:, None]) / l[:, None]
-        y_desc.store([row, again], y.to(tl.float16))
+        y_desc.store([row, again], y.to(y_desc.dtype))

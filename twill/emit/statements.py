@@ -179,6 +179,9 @@ def wgmma(source: Source, statement: Statement, operands: Operands, *more: str) 
     use = texts[USE_C] if len(texts) > USE_C else "True"
     if use == "True" and source.is_zero(statement.operands[2]):
         use = "False"
+    begun = source.statement(statement.operands[2])
+    if begun is not None and name_of(begun) == "tt.broadcast":  # no product adds to one row
+        texts[2] += f".broadcast_to({list(source.type_of(statement.operands[2]).shape)})"
     factor = source.type_of(b)
     if factor.dtype == "f32" and (integer(statement, "inputPrecision") or 0) != TF32:
         raise refused(statement, "inputPrecision is not tf32")

@@ -46,6 +46,12 @@ def _tt_trans(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
     return gluon.call("convert_layout", turned, gluon.layout_of(statement))
 
 
+def _tt_reshape(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
+    shape = list(gluon.source.type_of(statement.results[0]).shape)
+    changed = f"{operands[0].text}.reshape({shape})"
+    return gluon.call("convert_layout", changed, gluon.layout_of(statement))
+
+
 def _ttg_convert_layout(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
     return gluon.call("convert_layout", operands[0].text, gluon.layout_of(statement))
 
@@ -92,6 +98,7 @@ TEMPLATES: dict[str, Template] = {
     "tt.get_num_programs": _of_axis("num_programs"),
     "tt.make_range": _tt_make_range,
     "tt.trans": _tt_trans,
+    "tt.reshape": _tt_reshape,
     "ttg.convert_layout": _ttg_convert_layout,
     "tt.broadcast": _tt_broadcast,
     "tt.reduce": _tt_reduce,
@@ -103,7 +110,10 @@ TEMPLATES: dict[str, Template] = {
 }
 
 
-OF_TILES = ("tt.expand_dims", "tt.trans", "tt.reduce", "tt.scan", "ttg.convert_layout")
+OF_TILES = (
+    *("tt.expand_dims", "tt.trans", "tt.reshape"),
+    *("tt.reduce", "tt.scan", "ttg.convert_layout"),
+)
 
 
 class Gluon(Language):

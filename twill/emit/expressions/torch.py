@@ -75,16 +75,12 @@ def _tt_make_range(torch: Torch, statement: Statement, _operands: list[Text]) ->
     return torch.call("arange", str(begin), str(end), "device=device")
 
 
-def _tt_trans(_torch: Torch, _statement: Statement, operands: list[Text]) -> Text:
-    return Text(f"{operands[0]}.T")
-
-
-def _ttg_memdesc_trans(_torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+def _trans(_torch: Torch, statement: Statement, operands: list[Text]) -> Text:
     order = numbers_of(statement, "order") or [1, 0]
     return Text(f"{operands[0]}.{'T' if len(order) == 2 else f'permute({tuple(order)})'}")
 
 
-def _ttg_memdesc_reshape(torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+def _reshape(torch: Torch, statement: Statement, operands: list[Text]) -> Text:
     return Text(f"{operands[0]}.reshape({torch.source.type_of(statement.results[0]).shape})")
 
 
@@ -105,9 +101,8 @@ TEMPLATES: dict[str, Template] = {
     "tt.get_program_id": _tt_get_program_id,
     "tt.get_num_programs": _tt_get_num_programs,
     "tt.make_range": _tt_make_range,
-    "tt.trans": _tt_trans,
-    "ttg.memdesc_trans": _ttg_memdesc_trans,
-    "ttg.memdesc_reshape": _ttg_memdesc_reshape,
+    **dict.fromkeys(("tt.trans", "ttg.memdesc_trans"), _trans),
+    **dict.fromkeys(("tt.reshape", "ttg.memdesc_reshape"), _reshape),
     "ttg.convert_layout": SHARED["tt.broadcast"],
     "tt.reduce": _tt_reduce,
 }
