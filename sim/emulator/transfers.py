@@ -13,7 +13,7 @@ from twill.sim.emulator.language import Pointer
 from twill.sim.emulator.machine import machine
 from twill.sim.emulator.memory import Memory
 from twill.sim.emulator.pytorch import array_of
-from twill.sim.emulator.values import INT32, Array, DType, Numbers
+from twill.sim.emulator.values import INT32, INT64, Array, DType, Numbers
 
 ALIGNMENT = 16
 """Bytes that strides of a tensor are a multiple of."""
@@ -26,8 +26,8 @@ class TensorDescriptor:
 
     Parameters
     ----------
-    base : Array
-        The host's tensor.
+    base : Array or Pointer
+        The host's tensor, or where it begins in memory.
     shape, strides, block_shape : sequence of int
         Elements along each dimension, of steps along each, and of a box.
     layout : object
@@ -43,14 +43,15 @@ class TensorDescriptor:
 
     def __init__(
         self,
-        base: Array,
+        base: Any,
         shape: Any,
         strides: Any,
         block_shape: Any,
         layout: object = None,
         padding: str = "zero",
     ) -> None:
-        base = array_of(base)
+        begin = base if isinstance(base, Pointer) else None
+        base = array_of(base) if begin is None else begin.tensor
         sizes, steps = [int(n) for n in shape], [int(n) for n in strides]
         self.block_shape = [int(n) for n in block_shape]
         self.base, self.layout, self.padding = base, layout, padding
@@ -61,14 +62,17 @@ class TensorDescriptor:
             raise InputError(f"{message}, not {steps} elements of {self.dtype.name}")
         if not len(sizes) == len(steps) == len(self.block_shape):
             raise InputError(f"a box {self.block_shape} of a tensor {sizes} with strides {steps}")
+        self.shape = [Array(size, INT32) for size in sizes]
+        self.strides = [Array(step, INT32) for step in steps]
+        self.elements: Any = None if begin is None else _Behind(begin, steps)
+        if begin is not None:
+            return
         last = sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
         apart = tuple(step * base.data.itemsize for step in steps)
         same = base.data.shape == tuple(sizes) and base.data.strides == apart
         if not same and (last >= base.data.size or not base.data.flags.c_contiguous):
             raise InputError(f"a tensor {sizes} with strides {steps} in one of {list(base.shape)}")
-        self.elements: Numbers = np.lib.stride_tricks.as_strided(base.data, sizes, apart)
-        self.shape = [Array(size, INT32) for size in sizes]
-        self.strides = [Array(step, INT32) for step in steps]
+        self.elements = np.lib.stride_tricks.as_strided(base.data, sizes, apart)
 
     @classmethod
     def from_tensor(
@@ -127,6 +131,36 @@ class TensorDescriptor:
         return lengths
 
 
+class _Behind:
+    """The elements of a tensor that begins at an address, each looked for where it lies."""
+
+    def __init__(self, begin: Pointer, strides: list[int]) -> None:
+        self.begin, self.strides = begin, strides
+
+    def _pointer(self, inside: tuple[slice, ...]) -> Pointer:
+        places = np.zeros((), np.int64)
+        for part, stride in zip(inside, self.strides, strict=True):
+            places = places[..., None] + np.arange(part.start, part.stop) * stride
+        return self.begin + Array(places, INT64)
+
+    def __getitem__(self, inside: tuple[slice, ...]) -> Numbers:
+        flat, where, _ = self._pointer(inside).elements(None)
+        return flat[where]
+
+    def __setitem__(self, inside: tuple[slice, ...], tile: Numbers) -> None:
+        flat, where, _ = self._pointer(inside).elements(None)
+        flat[where] = tile
+
+
+def _made(
+    base: Pointer, shape: Any, strides: Any, block_shape: Any, layout: object
+) -> TensorDescriptor:
+    begin = int(base.offsets) * base.tensor.dtype.itemsize
+    if begin % ALIGNMENT:
+        raise machine().fault("shape", f"a descriptor of what begins at byte {begin}")
+    return TensorDescriptor(base, shape, strides, block_shape, layout)
+
+
 def _load(
     tensor_desc: TensorDescriptor,
     coord: Any,
@@ -168,7 +202,7 @@ def _store(tensor_desc: TensorDescriptor, coord: Any, src: Memory, *, add: bool 
         if add:
             tile = tensor_desc.dtype.rounded(tensor_desc.elements[inside] + tile)
         tensor_desc.elements[inside] = tile
-        running.session.write(tensor_desc.elements)
+        running.session.write(tensor_desc.base.data)
 
     event = running.later(f"stores of {src.name.split('[')[0]}", run)
     running.current.stores.append([(event, access)])
@@ -190,6 +224,7 @@ OFFERED = {
     "async_store": _store,
     "async_copy_shared_to_global": _store,
     "async_atomic_add": _add,
+    "make_tensor_descriptor": _made,
     "store_wait": _store_wait,
     "tensor_descriptor": TensorDescriptor,
 }

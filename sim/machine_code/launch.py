@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ _STACK = 0xFFFFF0
 _BASE = 0x7F0000000000  # address of the constant bank, as descriptors are addressed
 _TABLES = 2 << 16  # place of the bank of branch targets
 _POINTERS = 0x10000000
+_SCRATCH, _DESCRIBED = 0x20000000, 128  # where descriptors are made, and bytes of each
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
 _BYTES = {"fp16": 2, "bf16": 2, "fp32": 4, "fp8e4nv": 1, "fp8e5": 1, "i8": 1, "u8": 1, "i32": 4}
 _ARITHMETIC: dict[type[ast.operator], Callable[..., Any]] = {
@@ -75,7 +76,9 @@ class Launch:
     constants : dict
         Words of the constant bank, by offset.
     tiles : dict
-        Boxes of each descriptor, by its address.
+        Boxes of each descriptor that is a parameter, by its address.
+    made : tuple of Boxes
+        Boxes of each descriptor that the kernel makes, in their order.
     block : tuple of int
         The block's place in the grid.
     warps, default_warps : int
@@ -94,6 +97,7 @@ class Launch:
     warps: int
     default_warps: int
     shared: int
+    made: tuple[Boxes, ...] = ()
     shift: float = 0.0
     latency: Latency | None = None
 
@@ -129,9 +133,11 @@ class Launch:
         Raises
         ------
         InputError
-            If no parameter is a descriptor at that address.
+            If there is no descriptor at that address.
         """
         found = self.tiles.get(descriptor)
+        if self.made and descriptor >= _SCRATCH and not descriptor % _DESCRIBED:
+            found = found or self.made[(descriptor - _SCRATCH) // _DESCRIBED % len(self.made)]
         if found is None:
             raise InputError(f"no descriptor is at {descriptor:#x}")
         return found
@@ -205,12 +211,35 @@ def launched(kernel: Kernel, iterations: int, *, last: bool) -> Launch:
     bank = _Bank(begin)
     for name, kind in signature.items():
         bank.add(kind, numbers.get(name))
+    bank.put(bank.next(8), _SCRATCH, 8)
     bank.words.update({blocks + 4 * n: extent for n, extent in enumerate(grid)})
     bank.words[stack] = _STACK
     bank.put(address, _BASE + begin, 8)
     bank.words.update({_TABLES + 4 * n: place for n, place in enumerate(kernel.targets)})
     block = (grid[0] - 1, grid[1] - 1, grid[2] - 1) if last else (0, 0, 0)
-    return Launch(bank.words, bank.tiles, block, kernel.warps, warps, kernel.shared)
+    made = tuple(_made(ast.parse(kernel.source)))
+    return Launch(bank.words, bank.tiles, block, kernel.warps, warps, kernel.shared, made)
+
+
+def _made(tree: ast.AST) -> Iterator[Boxes]:
+    """Yield the boxes of the descriptors that a kernel makes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                ast.Attribute(attr="make_tensor_descriptor"),
+                [*_, tile, ast.Call(args=[_, ast.Attribute(attr=element)])],
+            ):
+                bits = re.findall(r"\d+", element)[0]  # as in bfloat16 and float8e4nv
+                yield _boxes(int(bits) // 8, ast.literal_eval(tile))
+
+
+def _boxes(element: int, shape: list[int]) -> Boxes:
+    """Return the boxes of a tile of elements of some bytes."""
+    row = shape[-1] * element
+    swizzles = _SWIZZLES if 1 < len(shape) < _SCALES else ()
+    width = next((width for width in swizzles if row >= width), row)
+    size = element * math.prod(shape[:-1]) * min(shape[-1], width // element)
+    return Boxes(size, max(1, row // width), math.prod(shape[:-1]))
 
 
 class _Bank:
@@ -226,7 +255,8 @@ class _Bank:
         for n in range(0, size, 4):
             self.words[place + n] = value >> 8 * n & 0xFFFFFFFF
 
-    def _next(self, size: int) -> int:
+    def next(self, size: int) -> int:
+        """Return where a parameter of some bytes lies."""
         place = math.ceil(self._end / min(size, 64)) * min(size, 64)
         self._end = place + size
         return place
@@ -236,22 +266,16 @@ class _Bank:
         if tile := _DESCRIPTOR.match(kind):
             self._add_tile(_BYTES[tile[1]], [int(extent) for extent in tile[2].split(",")])
         elif kind.startswith("*"):
-            self.put(self._next(8), _POINTERS, 8)
+            self.put(self.next(8), _POINTERS, 8)
         elif isinstance(value, float):
-            self.put(self._next(4), 0x3E000000, 4)
+            self.put(self.next(4), 0x3E000000, 4)
         else:
             size = 8 if kind.startswith("i64") else 4
-            self.put(self._next(size), value if isinstance(value, int) else 1, size)
+            self.put(self.next(size), value if isinstance(value, int) else 1, size)
 
     def _add_tile(self, element: int, shape: list[int]) -> None:
-        row = shape[-1] * element
-        swizzles = _SWIZZLES if 1 < len(shape) < _SCALES else ()
-        width = next((width for width in swizzles if row >= width), row)
-        size = element * math.prod(shape[:-1]) * min(shape[-1], width // element)
-        self.tiles[_BASE + self._next(128)] = Boxes(
-            size, max(1, row // width), math.prod(shape[:-1])
-        )
+        self.tiles[_BASE + self.next(_DESCRIBED)] = _boxes(element, shape)
         for _ in shape:
-            self.put(self._next(4), _EXTENT, 4)
+            self.put(self.next(4), _EXTENT, 4)
         for _ in shape:
-            self.put(self._next(8), _STRIDE, 8)
+            self.put(self.next(8), _STRIDE, 8)

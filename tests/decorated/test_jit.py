@@ -94,6 +94,24 @@ def test_a_product_is_what_numpy_says_for_other_shapes_too(searches: list[str]) 
     assert len(kernel.files) == 1
 
 
+def test_a_product_by_descriptors_that_the_kernel_makes(searches: list[str]) -> None:
+    kernel = _jit(_module("tests/data/kernels/integers.py").batched_product, on_refusal="error")
+    draw = np.random.default_rng(0).standard_normal
+    a, b = draw((2, 72, 136)).astype(np.float16), draw((136, 40)).astype(np.float16)
+    c = np.full((2, 72, 40), np.nan, np.float16)
+    kernel[2, 1, 2](a, b, c, 72, 40, 136, **TILE)
+    _check(c, _exact(a, b))
+    assert searches == ["batched_product"]
+
+
+def test_a_product_whose_programs_have_several_tiles(searches: list[str]) -> None:
+    kernel = _jit(_module("tests/data/kernels/integers.py").product_of_tiles, on_refusal="error")
+    a, b, c = _factors(200, 136, 136)
+    kernel[3,](a, b, c, 200, 136, 136, PROGRAMS=3, **TILE)
+    _check(c, _exact(a, b))
+    assert searches == ["product_of_tiles"]
+
+
 def test_other_alignment_is_another_kernel(searches: list[str]) -> None:
     kernel = _jit(PRODUCT)
     a, b, c = _factors()
@@ -146,43 +164,47 @@ def test_all_parts_of_a_tile_are_right(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("pointers", [False, True])
 def test_causal_attention_as_in_tutorials_has_both_loops_in_one_pipeline(
-    searches: list[str],
+    searches: list[str], pointers: bool
 ) -> None:
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    kernel = _jit(_module("tests/data/kernels/others.py").causal_by_stages, on_refusal="error")
+    name = "causal_by_pointers" if pointers else "causal_by_stages"
+    others = _module("tests/data/kernels/others.py")
+    kernel = _jit(getattr(others, name), on_refusal="error")
     draw, rows = np.random.default_rng(0).standard_normal, 2 * 256
     tensors = [draw((2, 256, 64)).astype(np.float16) for _ in range(4)]
-    q, k, v, o = (
+    described = [
         TensorDescriptor(HostArray(one), [rows, 64], [64, 1], [tile, 64])
         for one, tile in zip(tensors, (128, 64, 64, 128), strict=True)
-    )
+    ]
     logarithms = np.zeros(rows, np.float32)
-    kernel[2, 2](0.125, logarithms, 2, q, k, v, o, 256, M=128, N=64, D=64)
+    given = tensors if pointers else described
+    kernel[2, 2](0.125, logarithms, 2, *given, 256, M=128, N=64, D=64)
     queries, keys, values, found = (one.astype(np.float32) for one in tensors)
     scores = np.tril(np.exp(0.125 * queries @ keys.transpose(0, 2, 1)))
     sums = scores.sum(-1, keepdims=True)
     _check(found, scores / sums @ values)
     _check(logarithms, np.log2(sums).ravel())
-    assert searches == ["causal_by_stages"]
+    assert searches == [name]
 
 
 def test_the_configuration_that_has_a_kernel_is_used_and_heuristics_run(
     searches: list[str],
 ) -> None:
     kernel = _jit(CALLED.tuned)
-    a, b, c = _factors(128, 128, 256)
     seen = []
 
     def grid(constants: dict[str, Any]) -> tuple[int, int]:
         seen.append((constants["M"], constants["N"], constants["BOUND"]))
         return 128 // constants["M"], 128 // constants["N"]
 
-    for _ in range(2):
-        kernel[grid](a, b, c, 256, 256, 128, 128, K=64)
+    for depth in (256, 256, 320):  # for another depth, an autotuner tunes again
+        a, b, c = _factors(128, 128, depth)
+        kernel[grid](a, b, c, depth, depth, 128, 128, K=64)
         _check(c, _exact(a, b) + 128)
-    assert seen == [(64, 64, 128)] * 2
+    assert seen == [(64, 64, 128)] * 3
     assert set(searches) == {"tuned"}
 
 

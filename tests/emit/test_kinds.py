@@ -27,7 +27,7 @@ KERNELS = ROOT / "tests/data/kernels"  # made from integers.py by `twill loop du
 NAMES = (
     *("running_sums.sm90", "recurrence.sm90", "suffix_maxima.sm90", "dropout.sm90"),
     *("quotients.sm90", "eight_bits.sm90", "eight_bits.sm100", "four_bits.sm90"),
-    "split_depth.sm90",
+    *("split_depth.sm90", "batched_product.sm90", "product_of_tiles.sm90"),
 )
 HOPPER = Machine.named("hopper_h100")
 
@@ -78,6 +78,8 @@ MISTAKES = {
     "quotients.sm90": (r", bitcast=True\) %", ", bitcast=True) //"),
     "four_bits.sm90": (r" << 4", " << 3"),
     "split_depth.sm90": (r"gl\.atomic_add", "gl.atomic_max"),
+    "batched_product.sm90": (r"\[rows, columns\]", "[64, columns]"),
+    "product_of_tiles.sm90": (r"// 3 \* 3", "* 3"),
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import twill
+from tests.support.pages import ROOT
 from tests.validation.make_ttgir import PACKAGED, SIGNATURES, Packaged, settings_of
 from twill.frontends.triton_dump import dump_kernel
 from twill.frontends.triton_dump.split import Split, split_of
@@ -112,3 +113,14 @@ def test_only_products_that_can_be_split_are_taken() -> None:
     assert split_of("2:s:0") == Split(2, "s:0")
     with pytest.raises(twill.InputError, match="--subtiles: 2 or 4 parts"):
         split_of("3")
+
+
+def test_a_descriptor_that_is_made_has_smaller_tiles() -> None:
+    settings = dict.fromkeys(("rows", "columns", "depth"), "i32:16")
+    settings |= dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), "*fp16")
+    settings |= {"M": "128", "N": "64", "K": "64"}
+    where = f"{ROOT / 'tests/data/kernels/integers.py'}:batched_product"
+    text = dump_kernel(where, settings, 90, split=Split(2, "acc:0"))
+    made = re.findall(r'make_tensor_descriptor".*tensordesc<(\w+),', text)
+    assert made == ["64x64xf16"] * 3
+    assert len(re.findall('"tt.descriptor_store"', text)) == 2

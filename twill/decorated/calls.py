@@ -28,11 +28,14 @@ class Call:
         Values by parameter, those of constants too.
     options : dict
         Of Triton's compilation, such as ``num_warps``.
+    chosen : bool
+        Whether a configuration of the autotuner was looked for.
     """
 
     key: str
     arguments: dict[str, Any]
     options: dict[str, Any]
+    chosen: bool = False
 
 
 @dataclass
@@ -41,6 +44,7 @@ class _Tuned:
 
     configurations: list[Any]
     used: int = 0
+    chosen: bool = False
 
 
 class Calls:
@@ -73,6 +77,7 @@ class Calls:
         """
         tried: dict[str, Call] = {}
         tuned = self._bound(args, named)[1]
+        tuned.chosen = True
         for number in range(len(tuned.configurations)):
             tuned.used = number
             call = self.bound(args, named)
@@ -87,7 +92,7 @@ class Calls:
     def _bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Call, _Tuned]:
         args = tuple(taken(one) for one in args)
         added = {name: taken(value) for name, value in named.items()}
-        decorated, tuned = self.decorated, _Tuned([None])
+        decorated, tuned = self.decorated, _Tuned([None], chosen=True)
         while not isinstance(decorated, self._runtime.JITFunction):
             given = {**dict(zip(self.kernel.arg_names, args, strict=False)), **added}
             if isinstance(decorated, self._runtime.Autotuner):
@@ -102,7 +107,7 @@ class Calls:
         values, specialization, options = self._binder(*args, **added)
         options = {n: v for n, v in options.items() if n not in REPLACED and v is not None}
         key = self._jit.compute_cache_key(self._keys, specialization, options)
-        return Call(key, values, options), tuned
+        return Call(key, values, options, tuned.chosen), tuned
 
     def _tuning(self, autotuner: Any, given: dict[str, Any]) -> _Tuned:
         """Return the configurations for a call, which are pruned once for all that are like it."""

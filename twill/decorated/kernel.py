@@ -61,7 +61,7 @@ class Kernel:
             calls = self._calls.get(device.architecture) or self._new_calls(device)
             call = calls.bound(args, named)
             known = self._answers.get((call.key, device.machine.name))
-            if known is None:
+            if known is None or (known.file is None and not call.chosen):
                 call, known = self._found(calls, device, args, named)
             why = known.refused
             if known.file is not None:

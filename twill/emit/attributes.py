@@ -13,7 +13,7 @@ from typing import Any
 from twill.base.errors import RefusedError
 from twill.base.names import elided
 from twill.emit.source import Source, SSAValue, Statement
-from twill.frontends.ttgir.kinds import PRODUCTS, product_operands
+from twill.frontends.ttgir.kinds import DESCRIPTOR, PRODUCTS, product_operands
 from twill.frontends.ttgir.reader import ANNOTATIONS, attribute, integer, name_of, string
 
 LONGEST = 60  # characters of a value that is refused
@@ -53,6 +53,7 @@ ACCEPTED: dict[str, Mapping[str, tuple[str, ...] | None]] = {
         **POLICY,
         "isVolatile": WRITTEN,
     },
+    DESCRIPTOR: {"padding": ("1 : i32",)},  # zeros
     "tt.make_range": {"start": WRITTEN, "end": WRITTEN},
     "tt.reduce": {"axis": WRITTEN},
     "tt.scan": {"axis": WRITTEN, "reverse": WRITTEN},

@@ -20,7 +20,7 @@ from twill.emit.outside import Outside, fixed_buffers
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
 from twill.emit.reference import Reference
-from twill.emit.source import Source, SSAValue, loops, seam_of, tile_of
+from twill.emit.source import Source, SSAValue, loops, seam_of, tile_of, tile_of_descriptor
 from twill.emit.tree import (
     Allocation,
     Assignment,
@@ -312,7 +312,20 @@ class _Kernel:
     def _arguments(self) -> tuple[str, ...]:
         """Return the arguments of every partition."""
         allocated = (node.target for node in self._allocations())
-        return (*self._kernel_arguments, *allocated)
+        return (*self._kernel_arguments, *self.memories.slots.made.values(), *allocated)
+
+    def _descriptors(self) -> list[Node]:
+        """Return the making of descriptors, which all partitions are given."""
+        outside = Outside(self.memories, self.gluon)
+        made: list[Node] = []
+        for value, name in self.memories.slots.made.items():
+            statement, kind = self.source.statement(value), tile_of_descriptor(str(value.type))
+            assert statement is not None
+            assert kind is not None
+            shape, element = self.epilogue.block_of(name, kind[0]), kind[1]
+            call = statements.described(statement, outside.value, shape, element)
+            made.append(Assignment(name, call.text))
+        return [*outside.nodes, *made]
 
     def _entry(self, partitions: list[tuple[str, int, int]]) -> list[Node]:
         fixed = fixed_buffers(self.memories, self.gluon)
@@ -335,4 +348,4 @@ class _Kernel:
             if len(partitions) > 1
             else Call(partitions[0][0], arguments)
         )
-        return [*allocated, *fixed.nodes, *filled, *before, call]
+        return [*self._descriptors(), *allocated, *fixed.nodes, *filled, *before, call]

@@ -8,10 +8,11 @@ from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import RefusedError
 from twill.emit import statements
 from twill.emit.expressions.gluon import Gluon
-from twill.emit.expressions.texts import Text
+from twill.emit.expressions.texts import Text, joined
 from twill.emit.memory.memories import Memories
-from twill.emit.source import SSAValue
+from twill.emit.source import BlockArgument, SSAValue
 from twill.emit.tree import Allocation, Assignment, Barrier, Node
+from twill.frontends.ttgir.kinds import DESCRIPTOR
 from twill.frontends.ttgir.reader import name_of
 
 ROOM = 32  # registers beyond values from which on addresses are made before the loop
@@ -54,11 +55,15 @@ class Outside:
         return self._known[value]
 
     def _computed(self, value: SSAValue) -> Text:
-        statement = self.source.statement(value)
+        statement, tiles = self.source.statement(value), self.source.blocks[1:]
+        if isinstance(value, BlockArgument) and value.index and value.block in tiles:
+            return self._summed(value)
         if statement is None:
             name = self.memories.slots.argument(value)
             return Text(name, is_variable=name in (p.name for p in self.memories.slots.parameters))
         name = name_of(statement)
+        if name == DESCRIPTOR:
+            return Text(self.memories.slots.argument(value), is_variable=True)
         if name == "scf.for" and self.begun and self.source.type_of(value).kind == "tensor":
             variable = self.memories.before.local(self.source.hint(value) or "begun", value)
             buffer, layout = self.memories.allocations.begun(value), self.gluon.layout(value)
@@ -81,6 +86,19 @@ class Outside:
         variable = self.memories.before.local(hint, value)
         self.nodes.append(Assignment(variable, text.text))
         return Text(variable, is_variable=True)
+
+    def _summed(self, value: BlockArgument) -> Text:
+        """Return a number that the loop over output tiles adds the same to for each."""
+        body, outer = list(value.block.ops), value.block.parent_op()
+        assert outer is not None
+        lower, _, step, *starts = outer.operands
+        owner = self.source.statement(body[-1].operands[value.index - 1])
+        base, more = owner.operands if owner and name_of(owner) == "arith.addi" else (None, None)
+        if base is not value or more is None or self.source.statement(more) in body:
+            raise RefusedError("what a loop over output tiles carries has no template")
+        done = joined(self.value(value.block.args[0]), "-", self.value(lower))
+        added = joined(joined(done, "//", self.value(step)), "*", self.value(more))
+        return joined(self.value(starts[value.index - 1]), "+", added)
 
 
 FULL = Barrier("before_full", slots=None)  # for the transfers that fill them

@@ -14,7 +14,8 @@ from twill.emit.statements import update_of
 from twill.emit.tree import Assignment, Call, Loop, Node
 from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import PRODUCTS, VIEWS, product_operands
+from twill.frontends.ttgir.kinds import DESCRIPTOR, PRODUCTS, product_operands
+from twill.frontends.ttgir.memory import ADDRESSES
 from twill.frontends.ttgir.reader import integers, name_of
 
 INLINE = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans")
@@ -27,6 +28,7 @@ INLINE_MEMORY = (
 )
 # Names that the reference itself has.
 OWN = {
+    "Described",
     "exact",
     "program",
     "grid",
@@ -87,7 +89,7 @@ class Operands:
     def root(self, pointer: SSAValue) -> str:
         """Return the kernel's argument that an address comes from."""
         while True:
-            pointer = root_of(pointer, VIEWS | {"ttg.convert_layout"})
+            pointer = root_of(pointer, ADDRESSES)
             if isinstance(pointer, BlockArgument):
                 parent = pointer.block.parent_op()
                 if parent is None or name_of(parent) != "scf.for":
@@ -127,6 +129,7 @@ class Reference:
             **dict.fromkeys(PRODUCTS, self._tcgen05),
         }
         self._makers: dict[str, Callable[[Statement], Text]] = {
+            DESCRIPTOR: self._described,
             "tt.descriptor_load": self._loaded,
             "tt.load": self._loaded_at,
             "ttg.local_alloc": self._first,
@@ -157,7 +160,8 @@ class Reference:
         more = "[None]" * len(self._axes_of_one(at, value))
         text = self.operands.text(value)
         given = (self.operands.at(at), f"({text}){more}" if more else text)
-        return [Call(f"{self.operands.output(descriptor)}.{call}", given)]
+        self.operands.output(descriptor)
+        return [Call(f"{self.operands.text(descriptor)}.{call}", given)]
 
     def _axes_of_one(self, at: Sequence[SSAValue], tile: SSAValue) -> tuple[int, ...]:
         """Return the first axes of a block that its tile leaves out."""
@@ -209,6 +213,13 @@ class Reference:
         return self.operands.torch.expression(
             statement, [self.operands.value(o) for o in statement.operands]
         )
+
+    def _described(self, statement: Statement) -> Text:
+        base, *numbers = (self.operands.text(o) for o in statement.operands)
+        rank = len(numbers) // 2
+        shape, strides = (", ".join(half) for half in (numbers[:rank], numbers[rank:]))
+        memory = self.operands.root(statement.operands[0])
+        return Text(f"Described({memory}, {base}, [{shape}], [{strides}], device)")
 
     def _loaded(self, statement: Statement) -> Text:
         descriptor, *at = statement.operands

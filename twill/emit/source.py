@@ -43,9 +43,16 @@ class Parameter:
         return bool(self.shape) or self.pointer
 
 
-def element_of(text: str) -> str:
-    """Return the element type of a descriptor, whose integers have a sign: ``si8``, ``ui8``."""
-    return ELEMENTS.get(text, text.removeprefix("s"))
+def tile_of_descriptor(text: str) -> tuple[tuple[int, ...], str] | None:
+    """Return shape and elements of a descriptor's tiles, None if the type is of something else.
+
+    Its integers have a sign: ``si8``, ``ui8``.
+    """
+    tile = DESCRIPTOR.match(text)
+    if tile is None:
+        return None
+    shape = tuple(int(extent) for extent in tile[1].split("x")[:-1])
+    return shape, ELEMENTS.get(tile[2], tile[2].removeprefix("s"))
 
 
 class Source:
@@ -105,10 +112,9 @@ class Source:
             name = self.argument(argument)
             if "." not in name:
                 text, kind = str(argument.type), self.dump.type_of(argument)
-                tile = DESCRIPTOR.match(text)
+                tile = tile_of_descriptor(text)
                 if tile is not None:
-                    shape = tuple(int(e) for e in tile[1].split("x")[:-1])
-                    found.append(Parameter(name, element_of(tile[2]), shape))
+                    found.append(Parameter(name, tile[1], tile[0]))
                 elif text.startswith("!tt.ptr<"):
                     found.append(Parameter(name, text.removeprefix("!tt.ptr<")[:-1], pointer=True))
                 else:

@@ -93,6 +93,17 @@ def products_waited(variables: Sequence[str], younger: int) -> str:
 # -- global memory -----------------------------------------------------------------------------
 
 
+def described(
+    statement: Statement, value: Callable[[SSAValue], Text], tile: Sequence[int], element: str
+) -> Call:
+    """Return the making of a descriptor of tiles."""
+    base, *numbers = (value(o).text for o in statement.operands)
+    shape, strides = numbers[: len(tile)], numbers[len(tile) :]
+    layout = f"gl.NVMMASharedLayout.get_default_for({list(tile)}, gl.{dtype(element)})"
+    lists = (f"[{', '.join(shape)}]", f"[{', '.join(strides)}]", str(list(tile)))
+    return Call("tma.make_tensor_descriptor", (base, *lists, layout))
+
+
 def transfer(load: Statement, value: Callable[[SSAValue], Text], barrier: str, to: str) -> Call:
     """Return a load of a tile by TMA, which reports its bytes to a barrier."""
     if name_of(load) != "tt.descriptor_load":

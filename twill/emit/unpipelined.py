@@ -62,7 +62,7 @@ class DirectValues:
         if value in self.known:
             return self.known[value]
         owner = self.source.statement(value)
-        if owner is None or owner not in self.own:
+        if owner is None or owner not in self.own or value in self.memories.slots.made:
             return self.outside.value(value)
         text = self.gluon.expression(owner, [self.value(o) for o in owner.operands])
         if name_of(owner) in TRIVIAL or len(list(value.uses)) < 2:

@@ -1,4 +1,4 @@
-"""Kernels of integers, scans, divisions and atomic updates, none of which a packaged loop has."""
+"""Kernels of integers, scans, atomic updates and descriptors, none of which a packaged loop has."""
 
 import triton
 import triton.language as tl
@@ -110,3 +110,41 @@ def split_depth(
     cols = n + tl.arange(0, N)
     at = c_ptr + rows[:, None] * columns + cols[None, :]
     tl.atomic_add(at, acc, mask=cols[None, :] < columns - 1)
+
+
+@triton.jit
+def batched_product(
+    a_ptr, b_ptr, c_ptr, rows, columns, depth,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):
+    """Products of a batch, by descriptors of matrices that each program finds."""
+    batch = tl.program_id(2).to(tl.int64)
+    a = tl.make_tensor_descriptor(a_ptr + batch * rows * depth, [rows, depth], [depth, 1], [M, K])
+    b = tl.make_tensor_descriptor(b_ptr, [depth, columns], [columns, 1], [K, N])
+    c = tl.make_tensor_descriptor(
+        c_ptr + batch * rows * columns, [rows, columns], [columns, 1], [M, N]
+    )
+    row, column = tl.program_id(0) * M, tl.program_id(1) * N
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        acc = tl.dot(a.load([row, k]), b.load([k, column]), acc)
+    c.store([row, column], acc.to(c.dtype))
+
+
+@triton.jit
+def product_of_tiles(
+    a_ptr, b_ptr, c_ptr, rows, columns, depth, PROGRAMS: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):
+    """A product whose programs count the tiles that they store, which Triton makes one loop."""
+    a = tl.make_tensor_descriptor(a_ptr, [rows, depth], [depth, 1], [M, K])
+    b = tl.make_tensor_descriptor(b_ptr, [depth, columns], [columns, 1], [K, N])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    across, first = tl.cdiv(columns, N), tl.program_id(0)
+    stored = first - PROGRAMS
+    for tile in tl.range(first, tl.cdiv(rows, M) * across, PROGRAMS, flatten=True):
+        acc = tl.zeros((M, N), tl.float32)
+        for k in range(0, depth, K):
+            acc = tl.dot(a.load([tile // across * M, k]), b.load([k, tile % across * N]), acc)
+        stored += PROGRAMS
+        c.store([stored // across * M, stored % across * N], acc.to(c.dtype))

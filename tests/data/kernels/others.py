@@ -219,3 +219,22 @@ def causal_by_stages(
         )
     tl.store(logarithms + head * length + queries, maxima + tl.log2(sums))
     o_desc.store([begin + block * M, 0], (total / sums[:, None]).to(tl.float16))
+
+
+@triton.jit
+def described(tensor, rows, M: tl.constexpr, D: tl.constexpr):
+    if isinstance(tensor, tl.tensor_descriptor):
+        return tensor
+    return tl.make_tensor_descriptor(tensor, [rows, D], [D, 1], [M, D])
+
+
+@triton.jit
+def causal_by_pointers(
+    scale, logarithms, heads, q, k, v, o, length,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):
+    """The same by pointers, or descriptors."""
+    rows = tl.num_programs(1) * length
+    q, o = described(q, rows, M, D), described(o, rows, M, D)
+    k, v = described(k, rows, N, D), described(v, rows, N, D)
+    causal_by_stages(scale, logarithms, heads, q, k, v, o, length, M, N, D)

@@ -75,6 +75,18 @@ def test_boxes_of_rows_are_swizzled_and_those_of_one_dimension_whole() -> None:
     assert {(boxes.bytes, boxes.number) for boxes in given} == {(16384, 1), (256, 1), (16384, 2)}
 
 
+def test_blocks_make_their_descriptors_behind_each_other() -> None:
+    layout = "gl.NVMMASharedLayout.get_default_for([64, 64], gl."
+    made = f"tma.make_tensor_descriptor(a, [n, 64], [64, 1], [64, 64], {layout}float32))\n"
+    text = kernel().source + made + made.replace("float32", "float16")
+    given = launched(replace(kernel(), source=text), 8, last=True)
+    first = next(word for word in given.constants.values() if word == 0x20000000)
+    found = [given.boxes(first + 128 * n) for n in range(4)]
+    assert [(boxes.bytes, boxes.number) for boxes in found] == [(8192, 2), (8192, 1)] * 2
+    with pytest.raises(InputError, match="no descriptor is at 0x20000040"):
+        given.boxes(first + 64)
+
+
 def test_a_loop_of_as_many_rounds_whatever_is_given_is_refused() -> None:
     fixed = replace(kernel(), source=kernel().source.replace("iterations * 64}", "512}"))
     with pytest.raises(InputError, match="more rounds for more iterations"):

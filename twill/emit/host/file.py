@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NUMBER = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "ui8": "u8"}
 NUMBER |= {"f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5"}
-HELPERS = ("scaled", "signed", "scanned")  # functions that some references call, by template
+HELPERS = ("Described", "scaled", "signed", "scanned")  # what some references call, by template
 
 
 class Kernel(Protocol):
@@ -156,7 +156,7 @@ def mapping(texts: Mapping[str, str]) -> str:
 def needed(body: list[str]) -> list[str]:
     """Return the templates of the functions that a reference calls."""
     text = "\n".join(body)
-    return [f"{name}.py.j2" for name in HELPERS if f"{name}(" in text]
+    return [f"{name.lower()}.py.j2" for name in HELPERS if f"{name}(" in text]
 
 
 # -- values of a kernel ----------------------------------------------------------------------------

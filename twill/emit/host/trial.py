@@ -13,7 +13,7 @@ import numpy as np
 
 from twill.emit.expressions.language import BINARY, CASTS, COMPARE_INTEGERS, LARGER, SMALLER
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, constant
-from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES
+from twill.frontends.ttgir.kinds import DESCRIPTOR, DESCRIPTOR_STORES
 from twill.frontends.ttgir.reader import integer, integers, name_of
 
 Table = Callable[[Any], Any]
@@ -21,6 +21,7 @@ Outcome = tuple[Statement, str]
 SAMPLED = 8  # of a range only the multiples of this, and the last, if all statements are looked at
 MOST_TRIPS = 200  # of a loop: more are no small test
 
+ALIGNED = 16  # elements of which strides of a descriptor are a multiple, of one byte or more
 KEPT = ("tt.splat", "tt.broadcast", "ttg.convert_layout")
 LOADS = ("tt.load", "tt.descriptor_load")
 STORES = (*DESCRIPTOR_STORES, "tt.store")  # atomic updates of two programs may meet
@@ -35,6 +36,22 @@ class Pointer(NamedTuple):
 
     argument: str
     offset: Any
+
+
+class Described(NamedTuple):
+    """A tensor behind an address, of which a descriptor is made."""
+
+    begin: Pointer
+    shape: Sequence[Any]
+    strides: Sequence[Any]
+
+    def places(self, at: Sequence[Any], box: Sequence[int]) -> Any:
+        """Return the elements of a box that lie inside of it."""
+        places = np.asarray(self.begin.offset)
+        for first, extent, size, stride in zip(at, box, self.shape, self.strides, strict=True):
+            index = first + np.arange(extent)
+            places = places[..., None] + index[(index >= 0) & (index < size)] * stride
+        return places
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -213,6 +230,8 @@ class Trial:
         if name in ("tt.get_program_id", "tt.get_num_programs"):
             of = self.program if name == "tt.get_program_id" else self.grid
             result = np.int64(of[integer(statement, "axis") or 0])
+        elif name == DESCRIPTOR:
+            return self._described(operands)
         else:
             result = self.integers.computed(statement, operands)
         if result is not None:
@@ -252,15 +271,28 @@ class Trial:
         table = self.tables.get(pointer.argument)
         return None if table is None else table(np.maximum(pointer.offset, 0))
 
+    def _described(self, operands: list[Any]) -> Described | None:
+        if any(one is None for one in operands):
+            return None
+        begin, *numbers = operands
+        shape, strides = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+        if any(stride % ALIGNED for stride in (begin.offset, *strides[:-1])):
+            raise UnfitError
+        return Described(begin, shape, strides)
+
     def _stored(self, statement: Statement, operands: list[Any]) -> None:
         if name_of(statement) != "tt.store":
             descriptor, value, *_ = statement.operands
             self._note(descriptor, operands[2:], value)
             if name_of(statement) == "tt.descriptor_store" and None not in operands[2:]:
                 at = operands[2:]
-                shape = self._block_of(value, len(at))
-                ends = [(int(b), int(b) + e) for b, e in zip(at, shape, strict=True)]
-                self.written.setdefault(self._name(descriptor), []).append(ends)
+                shape, made = self._block_of(value, len(at)), self.known.get(descriptor)
+                if isinstance(made, Described):
+                    places = made.places(at, shape)
+                    self.written.setdefault(made.begin.argument, []).append(places)
+                elif isinstance(descriptor, BlockArgument):
+                    ends = [(int(b), int(b) + e) for b, e in zip(at, shape, strict=True)]
+                    self.written.setdefault(self._name(descriptor), []).append(ends)
         elif (pointer := operands[0]) is not None:
             self._far(pointer.argument, [int(np.max(pointer.offset)) + 1], np.min(pointer.offset))
             mask = operands[2] if len(operands) > 2 else None
@@ -275,9 +307,15 @@ class Trial:
         return value.name_hint or ""
 
     def _note(self, descriptor: SSAValue, at: list[Any], tile: SSAValue) -> None:
-        if not isinstance(descriptor, BlockArgument) or any(one is None for one in at):
+        made = self.known.get(descriptor)
+        if made is None or any(one is None for one in at):
             return
         shape = self._block_of(tile, len(at))
+        if isinstance(made, Described):
+            places = made.places(at, shape)
+            far, least = np.max(places, initial=0), np.min(places, initial=0)
+            self._far(made.begin.argument, [int(far) + 1], least)
+            return
         ends = [int(b) + e for b, e in zip(at, shape, strict=True)]
         self._far(self._name(descriptor), ends, min(at))
 
@@ -316,8 +354,8 @@ def seen(statement: Statement, operands: list[Any], result: Any) -> list[str]:
 
 
 def is_counted(source: Source, value: SSAValue) -> bool:
-    """Return whether a value is an integer, an address, or a tile of them."""
-    if "!tt.ptr" in str(value.type):
+    """Return whether a value is an integer, an address, a descriptor, or a tile of them."""
+    if any(kind in str(value.type) for kind in ("!tt.ptr", "!tt.tensordesc")):
         return True
     kind = source.type_of(value)
     return kind.kind in ("tensor", "scalar") and not kind.dtype.startswith(("f", "bf"))
@@ -335,10 +373,7 @@ def conflict(runs: Sequence[Trial]) -> bool:
             if (meet.all(axis=2) & (owner[:, None] != owner[None])).any():
                 return True
         else:
-            owner = np.full(1 + max(run.reach[name][0] for run in runs if name in run.reach), -1)
-            for number, places in enumerate(written):
-                for place in places:
-                    if not np.isin(owner[place], (-1, number)).all():
-                        return True
-                    owner[place] = number
+            owned = [np.unique(np.concatenate([p.ravel() for p in one])) for one in written if one]
+            if len(np.unique(np.concatenate(owned))) < sum(map(len, owned)):
+                return True
     return False

@@ -11,7 +11,8 @@ from twill.emit.expressions.gluon import Gluon
 from twill.emit.layouts import Layouts
 from twill.emit.names import Names, names_beside, slot_and_parity
 from twill.emit.source import BlockArgument, Source, SSAValue, Statement
-from twill.frontends.ttgir.kinds import kind_of
+from twill.frontends.ttgir.kinds import DESCRIPTOR, kind_of
+from twill.frontends.ttgir.reader import name_of
 from twill.frontends.types import Layout
 from twill.lower.iterations import Iteration
 
@@ -24,12 +25,22 @@ class Slots:
     held, staged, tensors : dict
         Slots by the operation whose result they hold: in shared memory, there on the way to other
         groups, and in tensor memory.
+    made : dict
+        Names of the descriptors that the kernel makes.
     """
 
     def __init__(self, schedule: Schedule, source: Source, layouts: Layouts) -> None:
         self.schedule, self.source, self.layouts = schedule, source, layouts
         self.parameters = source.parameters()
         self.names: Names = names_beside(p.name for p in self.parameters)
+        self.made: dict[SSAValue, str] = {}
+        for statement in source.blocks[0].ops:
+            if name_of(statement) == DESCRIPTOR:
+                name = self.names(source.hint(statement.results[0]) or "descriptor")
+                while name in self.names.taken:
+                    name += "_"
+                self.names.taken.add(name)
+                self.made[statement.results[0]] = name
         self.operations = {o.name: o for o in schedule.loop.operations}
         self.persistent = source.outer is not None
         self.held = {s.value: s for s in schedule.storage if s.memory == "smem" and not s.transfer}
@@ -147,8 +158,12 @@ class Slots:
         return tile
 
     def argument(self, value: SSAValue) -> str:
-        """Return a kernel argument, or the number of the output tile."""
-        assert isinstance(value, BlockArgument)
+        """Return a kernel argument, a descriptor it makes, or the number of the output tile."""
+        if value in self.made:
+            return self.made[value]
+        if not isinstance(value, BlockArgument):
+            name = self.source.hint(value) or "a descriptor"
+            raise RefusedError(f"{name} is made in a loop; there is no template for that")
         if value.block is self.source.blocks[0]:
             name, dot, rest = self.source.argument(value).partition(".")
             if not dot:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
+from twill.frontends.ttgir.kinds import DESCRIPTOR
 from twill.frontends.ttgir.reader import integer, integers, name_of, string
 
 Dimension = tuple[SSAValue, int]
@@ -33,7 +34,7 @@ ALIKE = frozenset(
         *("tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"),
     }
 )
-UNRELATED = (*FREE, "scf.yield", "tt.make_tensor_descriptor", "tt.func", "builtin.module")
+UNRELATED = (*FREE, "scf.yield", DESCRIPTOR, "tt.func", "builtin.module")
 
 
 def shape(value: SSAValue) -> tuple[int, ...]:

@@ -120,6 +120,7 @@ VIEWS = MUTABLE_VIEWS | {
     "ttng.tensormap_create",
 }
 ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
+DESCRIPTOR = "tt.make_tensor_descriptor"  # of an address, as many sizes as strides
 DESCRIPTOR_STORES = ("tt.descriptor_store", "tt.descriptor_reduce")  # by TMA, from shared memory
 POINTER_STORES = ("tt.store", "tt.atomic_rmw")
 PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")  # products that read and write buffers

@@ -27,6 +27,7 @@ from twill.frontends.ttgir.draft import Flow
 from twill.frontends.ttgir.graph import BodyGraph, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (
     ALLOCATIONS,
+    DESCRIPTOR,
     DESCRIPTOR_STORES,
     MUTABLE_VIEWS,
     POINTER_STORES,
@@ -46,7 +47,7 @@ GLOBAL = ("load", "store", "atomic", "tt.atomic_cas")  # kinds that access globa
 # Reductions in global memory, and the attribute that says which.
 REDUCTIONS = {"tt.descriptor_reduce": "kind", "tt.atomic_rmw": "atomic_rmw_op"}
 EXCHANGE = 10  # of `atomic_rmw_op`
-ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
+ADDRESSES = VIEWS | {DESCRIPTOR, "ttg.convert_layout"}
 FEWEST_COLUMNS = 32
 """Columns of the smallest part of a tile of tensor memory that is stored by itself."""
 TileKind = tuple[tuple[int, ...], str]
