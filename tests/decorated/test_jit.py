@@ -241,16 +241,28 @@ def test_half_a_file_is_no_answer(part: float, searches: list[str], no_users_cac
     assert file.read_text() == text
 
 
+def test_a_kernel_whose_file_is_gone_is_made_again(
+    searches: list[str], no_users_cache: Path
+) -> None:
+    kernel = _jit(PRODUCT)
+    a, b, c = _factors()
+    for _ in range(2):
+        c[:] = 0
+        _check(_multiply(kernel, a, b, c), _exact(a, b))
+        (file,) = no_users_cache.glob("kernel_*.py")
+        file.unlink()
+    assert searches == ["gemm_pointers"] * 2
+
+
 def test_a_cache_that_cannot_be_written_stops_nothing(
     searches: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     monkeypatch.setenv(FOLDER_VARIABLE, str(nowhere))
+    monkeypatch.setattr(answers, "own_folder", lambda: tmp_path / "own")
     a, b, c = _factors()
     _check(_multiply(_jit(PRODUCT), a, b, c), _exact(a, b))
-    answers.own_folder().cleanup()
-    answers.own_folder.cache_clear()
     assert searches
 
 
@@ -316,7 +328,7 @@ def test_what_cannot_be_built_is_said(searches: list[str]) -> None:
 def test_the_doctor_says_what_becomes_of_a_files_kernels(searches: list[str]) -> None:
     file = str(ROOT / "tests/data/kernels/called.py")
     found = in_process(*TWILL, "doctor", file, "-m", HOPPER, "--set", "K=64")
-    tuned, halved, _ = found.stdout.splitlines()
+    tuned, halved, *_ = found.stdout.splitlines()
     assert tuned.startswith("tuned: Triton's own kernel: clusters")
     assert "; assumed a_ptr=*fp16, b_ptr=*fp16" in tuned
     assert "halved: there is no loop but a while loop" in halved
@@ -415,6 +427,18 @@ def test_arguments_of_which_a_kernel_assumes_otherwise_are_refused(searches: lis
     with pytest.raises(twill.RefusedError, match="i: an argument of this name has no template"):
         _jit(CALLED.hiding)[1,](np.zeros(256, np.float32), 256, N=128)
     assert set(searches) == {"gemm_pointers", "hiding"}
+
+
+def test_a_global_that_changed_is_refused_as_by_triton(
+    searches: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, numbers = _jit(CALLED.constant, on_refusal="error"), np.ones(8192, np.float32)
+    kernel[1,](numbers, 8192, N=128)
+    assert set(numbers) == {128, 1}
+    monkeypatch.setattr(CALLED, "FACTOR", triton.language.constexpr(3))
+    with pytest.raises(twill.InputError, match="FACTOR has changed"):
+        kernel[1,](numbers, 8192, N=128)
+    assert searches == ["constant"]
 
 
 def test_without_a_gpu_it_says_how_to_emulate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from functools import partial
@@ -45,6 +47,11 @@ class Answer:
 
     file: Path | None
     refused: str = ""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its file is gone, as from a cache that was emptied."""
+        return self.file is not None and not self.file.exists()
 
 
 def answer(kernel: Any, call: Call, device: Device, how: How) -> Answer:
@@ -94,27 +101,37 @@ def _key(kernel: Any, call: Call, device: Device, how: How) -> str:
 def _kept(key: str, name: str, text: str) -> Answer:
     """Write an answer where the next process finds it, or else where this one does."""
     whole = f"{MARK} {key} {hashlib.sha256(text.encode()).hexdigest()}\n{text}"
-    try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        file = inside(cache_folder(), name)
-        write_whole(file, whole)
-    except (OSError, TwillError):
-        file = Path(own_folder().name) / name
-        write_whole(file, whole)
-    return _read(key, file)
+    for folder in (cache_folder, own_folder):
+        with contextlib.suppress(OSError, TwillError):
+            folder().mkdir(parents=True, exist_ok=True)
+            file = inside(folder(), name)
+            write_whole(file, whole)
+            return _read(key, file)
+    if text.startswith(REFUSED):
+        return _told(text)
+    return Answer(None, "its emitted kernel can be written to no folder")
 
 
 def _read(key: str, file: Path) -> Answer:
     """Return the answer that a file has; refuse one that is not whole, or was changed."""
-    head, _, text = file.read_text().partition("\n")
+    head, _, text = file.read_bytes().decode("utf-8", "replace").partition("\n")
     if head != f"{MARK} {key} {hashlib.sha256(text.encode()).hexdigest()}":
         raise InputError("it was changed", file=str(file))
-    if text.startswith(REFUSED):
-        return Answer(None, text.removeprefix(REFUSED).rstrip("\n"))
-    return Answer(file)
+    return _told(text) if text.startswith(REFUSED) else Answer(file)
+
+
+def _told(text: str) -> Answer:
+    return Answer(None, text.removeprefix(REFUSED).rstrip("\n"))
 
 
 @functools.cache
-def own_folder() -> tempfile.TemporaryDirectory[str]:
+def own_folder() -> Path:
     """Return a folder that ends with the process, for where the cache cannot be written."""
-    return tempfile.TemporaryDirectory(prefix="twill-")
+    folder, owner = Path(tempfile.mkdtemp(prefix="twill-")), os.getpid()
+
+    def end() -> None:
+        if os.getpid() == owner:  # a fork of it may end before
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return folder

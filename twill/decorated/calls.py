@@ -90,7 +90,7 @@ class Calls:
         return next(iter(tried.values()))
 
     def _bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Call, _Tuned]:
-        args = tuple(taken(one) for one in args)
+        args = tuple([taken(one) for one in args])
         added = {name: taken(value) for name, value in named.items()}
         decorated, tuned = self.decorated, _Tuned([None], chosen=True)
         while not isinstance(decorated, self._runtime.JITFunction):
@@ -104,6 +104,9 @@ class Calls:
             else:
                 added |= {name: rule({**given, **added}) for name, rule in decorated.values.items()}
             decorated = decorated.fn
+        for (name, _), (seen, module) in self.kernel.used_global_vals.items():
+            if module.get(name) != seen:
+                raise InputError(f"{name} has changed since the kernel was first called")
         values, specialization, options = self._binder(*args, **added)
         options = {n: v for n, v in options.items() if n not in REPLACED and v is not None}
         key = self._jit.compute_cache_key(self._keys, specialization, options)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from dataclasses import dataclass
+from typing import Any
 
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.base.errors import InputError
@@ -42,10 +44,8 @@ def architecture_of(machine: Machine) -> int:
 
 def current_gpu() -> int | None:
     """Return the number of the GPU on which Triton launches, None if it finds none."""
-    import_triton()
-    driver = importlib.import_module("triton.runtime.driver").driver
     try:
-        return int(driver.active.get_current_device())
+        return int(_driver().active.get_current_device())
     except RuntimeError:  # no driver is active
         return None
 
@@ -60,7 +60,7 @@ def gpu_at_hand(machine: Machine | None) -> Device:
     InputError
         If no machine is known for the GPU, or `machine` is of another one.
     """
-    target = importlib.import_module("triton.runtime.driver").driver.active.get_current_target()
+    target = _driver().active.get_current_target()
     found = machine or _machine_of(str(target.arch), _name())
     if found.architecture != f"{SM}{target.arch}":
         wrong = f"{found.name} is {found.architecture}, and the GPU is {SM}{target.arch}"
@@ -82,6 +82,12 @@ def emulator(machine: Machine | None) -> Device:
         wanted = "without a GPU, name the one to emulate, such as hopper_h100"
         raise InputError(wanted, path="machine")
     return Device(machine, emulated=True)
+
+
+@functools.cache
+def _driver() -> Any:
+    import_triton()
+    return importlib.import_module("triton.runtime.driver").driver
 
 
 def _name() -> str:

@@ -61,7 +61,8 @@ class Kernel:
             calls = self._calls.get(device.architecture) or self._new_calls(device)
             call = calls.bound(args, named)
             known = self._answers.get((call.key, device.machine.name))
-            if known is None or (known.file is None and not call.chosen):
+            lost = known is not None and device.emulated and known.is_lost
+            if known is None or lost or (known.file is None and not call.chosen):
                 call, known = self._found(calls, device, args, named)
             why = known.refused
             if known.file is not None:
@@ -92,7 +93,7 @@ class Kernel:
 
         def works(call: Call) -> bool:
             key = call.key, device.machine.name
-            if key not in self._answers:
+            if key not in self._answers or self._answers[key].is_lost:
                 self._answers[key] = answer(calls.kernel, call, device, self.how)
             return self._answers[key].file is not None
 

@@ -19,6 +19,7 @@ from twill.decorated.devices import Device
 from twill.decorated.tensors import HostArray, check_memory, memory_of, on_gpu, on_host
 from twill.sim.emulator import failure, load, stand_ins
 
+IN_MEMORY = "*t"  # as types of tensors begin: pointers and ``tensordesc``
 HOST = ("pytest", "torch")  # what an emitted file imports and its launch needs not
 
 
@@ -55,9 +56,12 @@ def launch(file: Path, call: Call, grid: Any, device: Device) -> None:
 def _run(
     module: ModuleType, call: Call, programs: tuple[int, ...], taken: Callable[[Any], Any]
 ) -> None:
-    given = {name: call.arguments[name] for name in module.SIGNATURE}
-    check_memory(given, module.OUTPUTS)
-    arguments = {name: taken(value) for name, value in given.items()}
+    arguments, memory = {}, {}
+    for name, kind in module.SIGNATURE.items():
+        value = arguments[name] = call.arguments[name]
+        if kind[0] in IN_MEMORY:
+            arguments[name], memory[name] = taken(value), value
+    check_memory(memory, module.OUTPUTS)
     least = module.CONFIG.least_iterations
     if hasattr(module, "trips") and module.trips(arguments) < least:
         raise RefusedError(f"the emitted kernel's loop has at least {least} iterations")

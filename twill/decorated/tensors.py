@@ -57,7 +57,7 @@ def memory_of(value: Any) -> Any:
 
 
 def check_memory(given: Mapping[str, Any], outputs: Iterable[str]) -> None:
-    """Refuse arguments of which an emitted kernel assumes otherwise.
+    """Refuse tensors and descriptors of which an emitted kernel assumes otherwise.
 
     Raises
     ------
@@ -65,16 +65,16 @@ def check_memory(given: Mapping[str, Any], outputs: Iterable[str]) -> None:
         If an output and another argument begin at the same place, or a descriptor is of a kind that
         is not emitted.
     """
-    memory = {name: memory_of(value) for name, value in given.items()}
-    places = {n: tensor.data_ptr() for n, tensor in memory.items() if tensor is not None}
-    for output in outputs:
-        other = next((n for n in places if n != output and places[n] == places[output]), None)
-        if other is not None:
-            raise RefusedError(f"{output} and {other} are the same memory")
+    places: dict[str, int] = {}
     for name, value in given.items():
+        places[name] = memory_of(value).data_ptr()
         rounds = getattr(value, "round_f32_to_tf32", False)
         if rounds or getattr(value, "padding", PADDED) != PADDED:
             raise RefusedError(f"{name}: descriptors that round, or pad with NaN, have no template")
+    for output in outputs:
+        for name, place in places.items():
+            if place == places[output] and name != output:
+                raise RefusedError(f"{output} and {name} are the same memory")
 
 
 def on_gpu(value: Any) -> Any:

@@ -20,6 +20,7 @@ LONGEST = 60  # characters of a value that is refused
 WRITTEN = None  # by the template of the operation, whatever the value
 CACHE = {1: None, 2: ".ca", 3: ".cg", 4: ".wb", 5: ".cs", 6: ".wt", 7: ".cv"}
 EVICT = {1: None, 2: "evict_first", 3: "evict_last"}
+RETURNS = ("tt.return", "func.return")
 DEFAULT = ("1 : i32",)  # of `cache` and `evict`
 USUAL = "#tt.cache_policy<cache_modifier = none, eviction_policy = evict_normal>"
 _POLICY = re.compile(r"cache_modifier = (\w+), eviction_policy = (\w+)>$")
@@ -86,10 +87,23 @@ def check(source: Source) -> None:
     """
     for statement in source.function.walk():
         if statement is not source.function:
-            _check_attributes(statement)
             _check_operands(source, statement)
+            _check_attributes(statement)
     for statement in source.before():
         _check_effect(statement)
+    _check_around(source)
+
+
+def _check_around(source: Source) -> None:
+    """Refuse what an emitted kernel would leave out around its loop over output tiles."""
+    if (outer := source.outer) is None:
+        return
+    if name_of(outer) != "scf.for":
+        raise refused(outer, "the loop is in it")
+    after = list(source.blocks[0].ops)
+    for statement in after[after.index(outer) + 1 :]:
+        if name_of(statement) not in RETURNS:
+            raise refused(statement, "it follows a loop over output tiles")
 
 
 def _check_attributes(statement: Statement) -> None:
@@ -106,6 +120,8 @@ def _check_attributes(statement: Statement) -> None:
 def _check_operands(source: Source, statement: Statement) -> None:
     """Refuse predicates, and products with barriers of their own."""
     name = name_of(statement)
+    if name == "tt.dot":
+        raise refused(statement, "warp groups multiply 64 rows or more, and no floats of 32 bits")
     predicate: SSAValue | None = None
     if name in PRODUCTS:
         roles = product_operands(statement)

@@ -116,7 +116,11 @@ class Source:
                 if tile is not None:
                     found.append(Parameter(name, tile[1], tile[0]))
                 elif text.startswith("!tt.ptr<"):
-                    found.append(Parameter(name, text.removeprefix("!tt.ptr<")[:-1], pointer=True))
+                    found.append(
+                        Parameter(
+                            name, element_of(text.removeprefix("!tt.ptr<")[:-1]), pointer=True
+                        )
+                    )
                 else:
                     found.append(Parameter(name, kind.dtype))
         return found

@@ -47,3 +47,14 @@ def hiding(x_ptr, i, N: tl.constexpr):
     for start in range(0, i, N):
         total += tl.load(x_ptr + start + tl.arange(0, N))
     tl.store(x_ptr + tl.arange(0, N), total)
+
+
+FACTOR = tl.constexpr(2)
+
+
+@triton.jit
+def constant(x_ptr, n, N: tl.constexpr):
+    total = tl.zeros([N], tl.float32)
+    for start in range(0, n, N):
+        total += tl.load(x_ptr + start + tl.arange(0, N)) * FACTOR
+    tl.store(x_ptr + tl.arange(0, N), total)

@@ -98,10 +98,13 @@ def host_file(kernel: Kernel) -> HostFile:
     Raises
     ------
     RefusedError
-        If it writes no argument.
+        If it writes no argument, or no small arguments are found with which it runs.
     """
     if not kernel.reference.outputs:
         raise RefusedError(f"{kernel.source.dump.kernel} writes nothing that a test could compare")
+    if not kernel.choice.found.trips:
+        name = kernel.source.dump.kernel
+        raise RefusedError(f"{name}: no small arguments are found with which a test could run it")
     least, choice = least_iterations(kernel), kernel.choice.arguments
     parameters = kernel.source.parameters()
     memory = [p for p in parameters if p.is_memory]

@@ -267,7 +267,7 @@ class Trial:
         pointer = operands[0]
         if pointer is None:
             return None
-        self._far(pointer.argument, [int(np.max(pointer.offset)) + 1], np.min(pointer.offset))
+        self._touched(pointer, operands[1] if len(operands) > 1 else None)
         table = self.tables.get(pointer.argument)
         return None if table is None else table(np.maximum(pointer.offset, 0))
 
@@ -294,13 +294,17 @@ class Trial:
                     ends = [(int(b), int(b) + e) for b, e in zip(at, shape, strict=True)]
                     self.written.setdefault(self._name(descriptor), []).append(ends)
         elif (pointer := operands[0]) is not None:
-            self._far(pointer.argument, [int(np.max(pointer.offset)) + 1], np.min(pointer.offset))
-            mask = operands[2] if len(operands) > 2 else None
-            places = pointer.offset
-            if mask is not None:
-                places, mask = np.broadcast_arrays(places, mask)
-                places = places[mask.astype(bool)]
+            places = self._touched(pointer, operands[2] if len(operands) > 2 else None)
             self.written.setdefault(pointer.argument, []).append(places)
+
+    def _touched(self, pointer: Pointer, mask: Any) -> Any:
+        """Note how far an access reaches; return the places that its mask lets through."""
+        places, top = pointer.offset, int(np.max(pointer.offset)) + 1
+        if mask is not None:
+            places, mask = np.broadcast_arrays(places, mask)
+            places = places[mask.astype(bool)]
+        self._far(pointer.argument, [top], np.min(places, initial=0))
+        return places
 
     def _name(self, value: SSAValue) -> str:
         assert isinstance(value, BlockArgument)

@@ -152,14 +152,22 @@ class Allocations:
                 found[storage.value] = number, begin - base, size
         return found
 
+    def _stored_to(self, value: str) -> SSAValue | None:
+        """Return the descriptor through which a value is stored, if there is one."""
+        for dependence in self.schedule.loop.dependences:
+            reader = self.slots.operations[dependence.consumer]
+            read = dependence.producer == value and dependence.kind == "data"
+            if read and reader.kind == "store":
+                to = self.slots.first(reader.name, "store").operands[0]
+                if self.source.layout_text(to).startswith("!tt.tensordesc"):
+                    return to
+        return None
+
     def _shared_layout(self, storage: Storage) -> str:
         tile = self.slots.tile(storage.value)
         if not storage.transfer:
-            for dependence in self.schedule.loop.dependences:
-                reader = self.slots.operations[dependence.consumer]
-                if dependence.producer == storage.value and reader.kind == "store":
-                    descriptor = self.slots.first(reader.name, "store").operands[0]
-                    return f"{self.slots.argument(descriptor)}.layout"
+            if (to := self._stored_to(storage.value)) is not None:
+                return f"{self.slots.argument(to)}.layout"
             for statement in self.slots.statements(storage.value):
                 for value in (*statement.results, *statement.operands):
                     kind = self.source.type_of(value)

@@ -17,7 +17,7 @@ from twill.emit.partitions.values import PART, Chunk, Values
 from twill.emit.source import Source, SSAValue, Statement, tile_of
 from twill.emit.tree import Assignment, Call, Loop, Node
 from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES, product_operands
-from twill.frontends.ttgir.reader import name_of
+from twill.frontends.ttgir.reader import integer, name_of
 from twill.lower.iterations import Iteration
 
 SIGNALLED = ("load", "mma", "mma_scaled")  # kinds whose completion hardware signals by itself
@@ -223,6 +223,8 @@ def _by_columns(source: Source, statements: list[Statement], load: Statement) ->
     """Whether a tile may go through registers in parts: nothing else in it has columns."""
     whole = source.type_of(load.results[0]).shape
     own = {result for statement in statements for result in statement.results}
+    if any(name_of(s) == "tt.expand_dims" and integer(s, "axis") != 1 for s in statements):
+        return False
     return not any(
         source.type_of(o).shape == whole and o not in own and not _is_row(source, o)
         for statement in statements

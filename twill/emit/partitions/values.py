@@ -34,12 +34,21 @@ class Where:
     operation: Operation | None = None
 
 
+AXES = ("[None, :]", "[:, None]")  # new axes of what has one
+
+
 @dataclass(frozen=True)
 class Chunk:
     """Some columns of a tile of tensor memory that are in registers as `PART`, in a layout."""
 
     whole: SSAValue
     layout: str
+
+    def expanded(self, statement: Statement, operand: Text) -> Text:
+        """Return a `tt.expand_dims` to a row or column of the chunk."""
+        axis = integer(statement, "axis") or 0
+        layout = f"gl.SliceLayout({axis}, {self.layout})"
+        return Text(f"gl.convert_layout({operand.text}, {layout}){AXES[axis]}")
 
 
 class Variables(Places):
@@ -124,15 +133,13 @@ class Values:
         return self.expression(statement, at)
 
     def _from_outside(self, value: SSAValue) -> Text:
-        """Return a value from before the loop; a column takes the layout of the current chunk."""
+        """Return a value from before the loop, a row or column in the layout of the chunk."""
         owner = self.source.statement(value)
         while owner is not None and name_of(owner) == "tt.broadcast":
             owner = self.source.statement(owner.operands[0])
-        column = owner is not None and name_of(owner) == "tt.expand_dims"
-        if self.chunk is None or owner is None or not column or integer(owner, "axis") != 1:
+        if self.chunk is None or owner is None or name_of(owner) != "tt.expand_dims":
             return self.outside.value(value)
-        operand, layout = self.outside.value(owner.operands[0]), self.chunk.layout
-        return Text(f"gl.convert_layout({operand.text}, gl.SliceLayout(1, {layout}))[:, None]")
+        return self.chunk.expanded(owner, self.outside.value(owner.operands[0]))
 
     def expression(self, statement: Statement, at: Iteration | None = None) -> Text:
         """Return a statement's expression in an iteration, by default the instruction's own."""
@@ -148,8 +155,7 @@ class Values:
             if name in ("ttg.convert_layout", "tt.broadcast"):
                 return operands[0]
             if name == "tt.expand_dims":
-                layout = f"gl.SliceLayout(1, {self.chunk.layout})"
-                return Text(f"gl.convert_layout({operands[0].text}, {layout})[:, None]")
+                return self.chunk.expanded(statement, operands[0])
         return self.gluon.expression(statement, operands)
 
     def _past(self, selection: Statement, at: Iteration) -> Text:

@@ -272,11 +272,13 @@ class _Pipeline:
         same = defaultdict[tuple[str, str | None, str | None], list[int]](list)
         for position in sorted(range(len(self.written)), key=self._place):
             same[_identity(self.written[position])].append(position)
-        queues = {key: iter(positions) for key, positions in same.items()}
-        places = (
-            (at, next(queues.get(_identity(o), iter(())), None)) for at, o in self._in_round()
-        )
-        return {at: statement for at, statement in places if statement is not None}
+        found: dict[int, int] = {}
+        for at, operation in self._in_round():
+            if positions := same[_identity(operation)]:
+                # Of a product Triton may make several, one after the other.
+                last = len(positions) == 1 and name_of(operation) == HOPPER_PRODUCT
+                found[at] = positions[0] if last else positions.pop(0)
+        return found
 
     def _place(self, position: int) -> tuple[int, int]:
         return integer(self.written[position], "sched.cluster") or 0, position

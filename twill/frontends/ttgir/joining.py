@@ -10,6 +10,7 @@ selection by whether the iteration is the second loop's passes on what they make
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Mapping
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnregisteredOp, i1, i64
@@ -25,18 +26,23 @@ AT_LEAST = 5  # predicate of `arith.cmpi`
 
 
 def read_loop(source: Source) -> tuple[Dump, Operation]:
-    """Return the dump and the loop of a loop's source.
+    """Return the dump and the loop of a loop's source, which are not to be changed.
 
     Raises
     ------
     InputError
         If it is no dump.
     """
-    dump = Dump(source.text)
+    return _read(source.text, source.loop, bool(source.joined))
+
+
+@functools.lru_cache(maxsize=4)  # a search emits parts of the same kernel again and again
+def _read(text: str, number: int, joined: bool) -> tuple[Dump, Operation]:  # noqa: FBT001
+    dump = Dump(text)
     found = dump.loops()
-    if source.joined:
-        join(dump, found[source.loop], found[source.loop + 1])
-    return dump, found[source.loop]
+    if joined:
+        join(dump, found[number], found[number + 1])
+    return dump, found[number]
 
 
 def following(loop: Operation) -> Operation | None:
