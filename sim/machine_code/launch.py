@@ -24,6 +24,7 @@ _BASE = 0x7F0000000000  # address of the constant bank, as descriptors are addre
 _TABLES = 2 << 16  # place of the bank of branch targets
 _POINTERS = 0x10000000
 _SCRATCH, _DESCRIBED = 0x20000000, 128  # where descriptors are made, and bytes of each
+_MANY = 1 << 20  # blocks
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
 _BYTES = {"fp16": 2, "bf16": 2, "fp32": 4, "fp8e4nv": 1, "fp8e5": 1, "i8": 1, "u8": 1, "i32": 4}
 _ARITHMETIC: dict[type[ast.operator], Callable[..., Any]] = {
@@ -203,15 +204,21 @@ def given_arguments(source: str, iterations: int) -> tuple[dict[str, object], tu
 
 
 def launched(kernel: Kernel, iterations: int, *, last: bool) -> Launch:
-    """Return the first or last block of a kernel's launch for some iterations."""
+    """Return the first or last block of a kernel's launch for some iterations.
+
+    A persistent kernel has enough blocks for a tile each.
+    """
     numbers, grid = given_arguments(kernel.source, iterations)
     signature = ast.literal_eval(_part(kernel.source, "SIGNATURE"))
-    warps = ast.literal_eval(_assigned(_part(kernel.source, "KernelConfig"))["num_warps"])
+    config = _assigned(_part(kernel.source, "KernelConfig"))
+    warps = ast.literal_eval(config["num_warps"])
     begin, address, blocks, stack = _PLACES[kernel.architecture]
     bank = _Bank(begin)
     for name, kind in signature.items():
         bank.add(kind, numbers.get(name))
     bank.put(bank.next(8), _SCRATCH, 8)
+    if "persistent" in config:
+        grid, last = (_MANY, *grid[1:]), False
     bank.words.update({blocks + 4 * n: extent for n, extent in enumerate(grid)})
     bank.words[stack] = _STACK
     bank.put(address, _BASE + begin, 8)

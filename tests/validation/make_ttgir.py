@@ -24,6 +24,7 @@ HOPPER, BLACKWELL = 90, 100
 ATTENTION = "q_desc=fp16[M,D] k_desc=fp16[N,D] v_desc=fp16[N,D] o_desc=fp16[M,D]"
 SIGNATURES = {
     "attention_forward": f"{ATTENTION} scale=fp32 sequence=i32",
+    "attention_forward_causal_persistent": f"{ATTENTION} scale=fp32 sequence=i32 heads=i32",
     "attention_backward": "q_desc=fp16[M,D] k_desc=fp16[N,D] v_desc=fp16[N,D] do_desc=fp16[M,D] "
     "dq_desc=fp32[M,D] dk_desc=fp16[N,D] dv_desc=fp16[N,D] lse_ptr=*fp32 delta_ptr=*fp32 "
     "scale=fp32 sequence=i32",
@@ -142,6 +143,7 @@ PACKAGED = (
     _of("attention_forward_two_tiles", HOPPER, M=64, N=128, D=128),
     _of("attention_forward_two_tiles", BLACKWELL, M=128, N=128, D=128),
     _of("attention_forward_causal_two_tiles", HOPPER, M=64, N=128, D=128),
+    _of("attention_forward_causal_persistent", HOPPER, M=64, N=128, D=128, HEADS=8),
     _of("attention_backward", HOPPER, "_d64", M=64, N=128, D=64, SWAPPED=True),
     _of("attention_backward_two_tiles", HOPPER, "_d64", M=64, N=64, D=64, SWAPPED=True),
     _of("attention_backward", BLACKWELL, "_d64", M=128, N=128, D=64, SWAPPED=False),

@@ -5,18 +5,19 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from twill.artifacts.program import Wait
+from twill.artifacts.program import Arrive
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import DefectError, RefusedError
 from twill.emit import attributes, host, statements
 from twill.emit.epilogue.epilogue import Epilogue
 from twill.emit.epilogue.plans import EPILOGUE, TILES
 from twill.emit.expressions.gluon import Gluon
+from twill.emit.fixed import Fixed
 from twill.emit.host.choice import Choice
 from twill.emit.layouts import Layouts
 from twill.emit.memory.memories import Memories
 from twill.emit.names import DONE, FIRST, LINE, RESERVED, SEAM, TRIPS
-from twill.emit.outside import Outside, fixed_buffers
+from twill.emit.outside import Outside
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
 from twill.emit.reference import Reference
@@ -96,6 +97,7 @@ class _Kernel:
         self.layouts = Layouts()
         self.gluon = Gluon(self.source, self.layouts)
         self.memories = Memories(schedule, self.source, self.layouts)
+        self.fixed = Fixed(self.memories, self.gluon)
         self.epilogue = Epilogue(self.memories)
         self.outside = Outside(self.memories, self.gluon)
         self.reference = Reference(Source(schedule.loop, as_written=True))
@@ -126,11 +128,10 @@ class _Kernel:
                 "a persistent kernel with other loops, or with none, has no template"
             )
         for program in self.schedule.programs:
-            behind = [i for i in program.body if isinstance(i, Wait) and i.distance > 0]
-            if behind and program.last_stage:
+            if any(isinstance(i, Arrive) and i.distance for i in program.body):
                 raise RefusedError(
-                    f"{program.group} waits in its prologue for earlier output tiles; there is no "
-                    "template for that"
+                    f"{program.group} leaves arrivals to an iteration after the last; a persistent "
+                    "kernel has no template for that"
                 )
 
     # -- the file --------------------------------------------------------------------------------
@@ -202,7 +203,8 @@ class _Kernel:
         signalled = self.epilogue.signalled(name, partition)
         after = self.epilogue.code(name, partition, outside)
         counted = _counted(self.source, outside, partition) if partition is not None else []
-        begin = self.epilogue.begin(name)
+        begin = [*self.fixed.begin(name, outside), *self.epilogue.begin(name)]
+        after = self.fixed.end(name, after)
         body = [*outside.nodes, *counted, *begin, *loop, *signalled, *after]
         if not self.memories.slots.persistent:
             return body
@@ -303,7 +305,7 @@ class _Kernel:
         """Return everything that all partitions are given: buffers and barriers, in order."""
         return [
             *self.memories.allocations.every(),
-            *fixed_buffers(self.memories, self.gluon).allocations,
+            *self.fixed.allocations(),
             *self.epilogue.buffers.allocations(),
             *self.memories.barriers.every(),
             *self.epilogue.barriers(),
@@ -328,7 +330,6 @@ class _Kernel:
         return [*outside.nodes, *made]
 
     def _entry(self, partitions: list[tuple[str, int, int]]) -> list[Node]:
-        fixed = fixed_buffers(self.memories, self.gluon)
         allocated = self._allocations()
         before = before_loop(self.memories, self.gluon)
         filled = [
@@ -348,4 +349,4 @@ class _Kernel:
             if len(partitions) > 1
             else Call(partitions[0][0], arguments)
         )
-        return [*self._descriptors(), *allocated, *fixed.nodes, *filled, *before, call]
+        return [*self._descriptors(), *allocated, *self.fixed.entry(), *filled, *before, call]

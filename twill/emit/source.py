@@ -44,15 +44,16 @@ class Parameter:
 
 
 def tile_of_descriptor(text: str) -> tuple[tuple[int, ...], str] | None:
-    """Return shape and elements of a descriptor's tiles, None if the type is of something else.
-
-    Its integers have a sign: ``si8``, ``ui8``.
-    """
+    """Return shape and elements of a descriptor's tiles, None if the type is of something else."""
     tile = DESCRIPTOR.match(text)
     if tile is None:
         return None
-    shape = tuple(int(extent) for extent in tile[1].split("x")[:-1])
-    return shape, ELEMENTS.get(tile[2], tile[2].removeprefix("s"))
+    return tuple(int(extent) for extent in tile[1].split("x")[:-1]), element_of(tile[2])
+
+
+def element_of(text: str) -> str:
+    """Return the element type of a descriptor, whose integers have a sign: ``si8``, ``ui8``."""
+    return ELEMENTS.get(text, text.removeprefix("s"))
 
 
 class Source:

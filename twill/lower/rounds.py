@@ -70,13 +70,21 @@ class Pipelined:
     first: int
 
 
-def pipelined(program: Program, barriers: dict[str, Barrier], iterations: int | None) -> Pipelined:
+def pipelined(
+    program: Program,
+    barriers: dict[str, Barrier],
+    iterations: int | None,
+    *,
+    persistent: bool = False,
+) -> Pipelined:
     """Write a program out for a trip count; left open, n is at least the last stage.
 
     `barriers`: the schedule's by name; waits that hardware answers at once need no condition.
+    `persistent`: whether iterations of earlier output tiles may come before, which the first
+    rounds wait for, too.
     """
     last = program.last_stage
-    writer = _Writer(program, barriers, iterations)
+    writer = _Writer(program, barriers, iterations, persistent)
     if iterations is not None and iterations <= last:
         rounds = tuple(writer.round(Iteration("", j)) for j in range(iterations + last))
         return Pipelined(rounds, None, (), last)
@@ -96,6 +104,7 @@ class _Writer:
     program: Program
     barriers: dict[str, Barrier]
     iterations: int | None
+    persistent: bool
 
     def round(self, number: Iteration) -> Round:
         steps: list[Step] = []
@@ -117,9 +126,11 @@ class _Writer:
             of = own
             if isinstance(instruction, Await | Wait | Arrive):
                 of = own.minus(instruction.distance)
-            if self._exists(own) and self._exists(of):
+            before = self.persistent and isinstance(instruction, Wait) and of.offset < 0
+            if self._exists(own) and (self._exists(of) or before):
                 condition = self._condition(instruction, of)
-                if of.base and not condition and self.program.last_stage + of.offset < 0:
+                least = of.offset + (self.program.last_stage if of.base else 0)
+                if not condition and least < 0:
                     of = replace(of, early=True)
                 yield Step(instruction, of, condition)
 

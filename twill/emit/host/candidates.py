@@ -138,7 +138,8 @@ class Candidates:
             if parameter.pointer:
                 values = self._lengths() if limits else self._indices(name)
             else:
-                values = self._limits(name) if limits else self._sizes(name)
+                tiles = self._counts_tiles(name)
+                values = self._limits(name) if limits and not tiles else self._sizes(name)
             (self.bounds if limits else self.others)[name] = list(dict.fromkeys(values))
         for axis in axes:
             if inside[axis]:
@@ -212,6 +213,15 @@ class Candidates:
             for s in self.statements
         )
 
+    def _counts_tiles(self, name: str) -> bool:
+        """Whether a number bounds the loop over output tiles, and no tile's extent divides it."""
+        outer = self.source.outer
+        if outer is None or name not in self.source.origins(list(outer.operands)[:3]):
+            return False
+        return not any(
+            name_of(s) == "arith.divsi" and s.operands[0].name_hint == name for s in self.statements
+        )
+
     def _limits(self, name: str) -> list[Value]:
         """Return candidates for a number that bounds the loop."""
         steps = self._constants or [1]
@@ -233,6 +243,7 @@ class Candidates:
         if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
             return [USUAL]
         found = FEW if self._is_divisor(name) else [ROOMY if self.source.varies else USUAL]
+        found = FEW if self._counts_tiles(name) else found
         for n in self.tiles:
             half = n // 2 // UNIT * UNIT or UNIT
             found += [Size(more=k) for k in (half, n, n + half, 2 * n, 4 * n)]

@@ -84,6 +84,7 @@ class HostFile:
     least_iterations: int
     trips: str | None  # iterations of the loop as the host computes them, if it can
     simulated_cycles: str | None  # of an iteration
+    persistent: bool
     tensors: dict[str, str]  # PyTorch's type of each argument in memory
     numbers: dict[str, str]  # other arguments and the grid, for a number of iterations
     tables: dict[str, str]  # functions for integers in memory, by argument
@@ -117,6 +118,7 @@ def host_file(kernel: Kernel) -> HostFile:
         least_iterations=least,
         trips=trips(kernel),
         simulated_cycles=_simulated_cycles(kernel),
+        persistent=kernel.source.outer is not None,
         tensors={p.name: f"torch.{TORCH.get(p.dtype, dtype(p.dtype))}" for p in memory},
         numbers=numbers | {"grid": f"({', '.join(size.text for size in choice.grid)})"},
         tables={name: f"lambda place: {entry.text}" for name, entry in choice.tables.items()},

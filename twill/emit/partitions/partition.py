@@ -62,7 +62,8 @@ class Partition:
     def _take(self, trips: int | None) -> None:
         """Write rounds for so many iterations, or for as many as the pipeline needs at least."""
         self.trips = trips
-        self.parts: Pipelined = pipelined(self.program, self.memories.barriers.rings, trips)
+        rings, persistent = self.memories.barriers.rings, self.slots.persistent
+        self.parts: Pipelined = pipelined(self.program, rings, trips, persistent=persistent)
         self.flights: Flights = flights_of(self.slots, self.program, self.parts)
 
     # -- the whole -------------------------------------------------------------------------------

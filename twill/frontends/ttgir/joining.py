@@ -287,8 +287,9 @@ def is_natural(value: SSAValue) -> bool:
     if number is not None or not isinstance(owner, Operation):
         return number is not None and number >= 0
     name = name_of(owner)
-    computed = name in ("arith.addi", "arith.muli") and all(map(is_natural, owner.operands))
-    return computed or name == "tt.get_program_id"
+    natural = [is_natural(operand) for operand in owner.operands]
+    computed = name in ("arith.addi", "arith.muli") and all(natural)
+    return computed or (name == "arith.maxsi" and any(natural)) or name == "tt.get_program_id"
 
 
 def integer_of(value: SSAValue) -> int | None:
