@@ -205,14 +205,12 @@ def attention_forward_causal_persistent(
             v = v_desc.load([head + start, 0])
             s0 = tl.dot(q0, k.T)
             s1 = tl.dot(q1, k.T)
-
             n0 = tl.maximum(m0, tl.max(s0, 1) * log2_scale)
             p0 = tl.exp2(s0 * log2_scale - n0[:, None])
             a0 = tl.exp2(m0 - n0)
             l0 = l0 * a0 + tl.sum(p0, 1)
             o0 = tl.dot(p0.to(v.dtype), v, o0 * a0[:, None])
             m0 = n0
-
             n1 = tl.maximum(m1, tl.max(s1, 1) * log2_scale)
             p1 = tl.exp2(s1 * log2_scale - n1[:, None])
             a1 = tl.exp2(m1 - n1)
@@ -228,14 +226,12 @@ def attention_forward_causal_persistent(
             keys = diagonal + tl.arange(0, N)
             s0 = tl.where(queries[:, None] >= keys[None, :], s0, float("-inf"))
             s1 = tl.where(queries[:, None] + M >= keys[None, :], s1, float("-inf"))
-
             n0 = tl.maximum(m0, tl.max(s0, 1) * log2_scale)
             p0 = tl.exp2(s0 * log2_scale - n0[:, None])
             a0 = tl.exp2(m0 - n0)
             l0 = l0 * a0 + tl.sum(p0, 1)
             o0 = tl.dot(p0.to(v.dtype), v, o0 * a0[:, None])
             m0 = n0
-
             n1 = tl.maximum(m1, tl.max(s1, 1) * log2_scale)
             p1 = tl.exp2(s1 * log2_scale - n1[:, None])
             a1 = tl.exp2(m1 - n1)

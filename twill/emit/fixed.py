@@ -1,4 +1,4 @@
-"""Buffers that are filled before the loop: once, or anew for each output tile."""
+"""Buffers that are filled before the loop: once, or again for each output tile."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Fixed:
         return nodes
 
     def allocations(self) -> list[Allocation | Barrier]:
-        """Return the buffers, and the barriers of those that are filled anew."""
+        """Return the buffers, and the barriers of those that are filled again."""
         found: list[Allocation | Barrier] = []
         for root, name in self.memories.before.fixed_names.items():
             kind = self.source.type_of(root)
