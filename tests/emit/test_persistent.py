@@ -12,6 +12,7 @@ from tests.support.pages import ROOT
 from tests.support.solved import stored
 from twill.artifacts.program import Barrier, Issue, Program, Wait
 from twill.emit import emitted
+from twill.emit.printer import wrapped
 from twill.lower.rounds import pipelined
 from twill.sim.emulator import emulate
 
@@ -32,6 +33,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.sample
 def test_every_tile_has_its_own_queries_and_mask(kernel: Path) -> None:
+    """Tiles differ in their iterations, so that the host does not know how many there are."""
+    assert "def trips" not in kernel.read_text()
     computes_what_it_should(emulate(kernel, iterations=(2,), victims=False, capability=HOPPER))
 
 
@@ -51,6 +54,13 @@ def test_a_tile_that_does_not_wait_for_its_queries_is_wrong(
 @pytest.mark.sample
 def test_tiles_follow_each_other_whatever_is_late(kernel: Path) -> None:
     computes_what_it_should(emulate(kernel, iterations=(1, 3), capability=HOPPER))
+
+
+def test_a_long_negative_stays_a_number() -> None:
+    """A comma behind what is in brackets would make it a tuple, which has no negative."""
+    names = " + ".join(f"length{n}" for n in range(20))
+    text = "".join(wrapped(f"return -(-({names}) // 128)")).removeprefix("return ")
+    assert eval(text, {f"length{n}": 64 for n in range(20)}) == 10  # noqa: S307 - our own text
 
 
 @pytest.mark.parametrize(("persistent", "waited"), [(False, 0), (True, 1)])

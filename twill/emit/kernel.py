@@ -119,13 +119,14 @@ class _Kernel:
                 )
 
     def _refuse_persistent(self) -> None:
-        """Refuse a persistent kernel some of whose waits the first iterations leave out."""
+        """Refuse a persistent kernel some of whose barriers would not be in step for all tiles."""
         if not self.memories.slots.persistent:
             return
         others = loops([*self.source.before(), *self.source.after()])
-        if others or self.source.varies:
+        if others or (self.source.varies and self.memories.slots.tensors):
             raise RefusedError(
-                "a persistent kernel with other loops, or with none, has no template"
+                "a persistent kernel has no template with other loops, or where tiles may have no "
+                "iterations and results lie in tensor memory"
             )
         for program in self.schedule.programs:
             if any(isinstance(i, Arrive) and i.distance for i in program.body):

@@ -148,7 +148,8 @@ def wrapped(line: str) -> list[str]:
         return [line]
     closed = _closing(line, opened)
     parts = _arguments(line[opened + 1 : closed])
-    brackets = line[opened] == "(" and line[opened - 1] in " (["  # not those of a call
+    called = line[opened - 1].isalnum() or line[opened - 1] in "_)]"
+    brackets = line[opened] == "(" and not called
     comma = "" if brackets and len(parts) == 1 else ","
     inner = [p for part in parts for p in wrapped(f"{indent}{INDENT}{part}{comma}")]
     return [line[: opened + 1], *inner, f"{indent}{line[closed:]}"]

@@ -218,9 +218,13 @@ class Source:
 
     @cached_property
     def varies(self) -> bool:
-        """Whether programs differ in their number of iterations, so that some may have none."""
+        """Whether programs, or output tiles, differ in their iterations, so that some have none."""
         bounds = self.origins([self.lower, self.upper])
-        return self.trips is None and any(name.startswith("program_id") for name in bounds)
+        tile = (
+            {self.argument(v) for v in self.outer.regions[0].blocks[0].args} if self.outer else {}
+        )
+        differing = (name in tile or name.startswith("program_id") for name in bounds)
+        return self.trips is None and any(differing)
 
     def hint(self, value: SSAValue) -> str | None:
         """Return what a value is called in the user's kernel."""

@@ -219,7 +219,8 @@ def _simulated_cycles(kernel: Kernel) -> str | None:
 def trips(kernel: Kernel) -> str | None:
     """Return the number of iterations in terms of the arguments, if it follows from those."""
     bounds = (kernel.source.lower, kernel.source.upper, kernel.source.step)
-    if any("program_id" in name or not name for name in kernel.source.origins(bounds)):
+    names = kernel.source.origins(bounds)
+    if kernel.source.varies or any("program_id" in name or not name for name in names):
         return None
     lower, upper, step = (_on_host(kernel.source, value) for value in bounds)
     span = upper if lower.text == "0" else joined(upper, "-", lower)
