@@ -70,11 +70,12 @@ def test_a_recorded_kernel(architecture: int) -> None:
     assert sum("UTMALDG.2D" in names for names in found) == 2
 
 
-def test_a_branch_table_names_its_targets() -> None:
+@pytest.mark.parametrize("branch", ["BRX R2", "BRXU UR4"])
+def test_a_branch_table_names_its_targets(branch: str) -> None:
     listing = read_listing(
-        """
+        f"""
  /*0000*/ LDC R2, c[0x2][R5] ;
- /*0010*/ BRX R2 -0x20 (*"BRANCH_TARGETS .L_x_1,.L_x_2"*);
+ /*0010*/ {branch} -0x20 (*"BRANCH_TARGETS .L_x_1,.L_x_2"*);
 .L_x_1:
  /*0020*/ @P0 EXIT ;
  /*0030*/ BRA.U UP1, `(.L_x_1) ;

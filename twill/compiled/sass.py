@@ -25,7 +25,7 @@ PIPES = {
     "global": r"LDG|STG|LDGSTS|LDGDEPBAR|REDG?|ATOMG?|LDC",
     "barrier": r"SYNCS|ARRIVES|WARPGROUP|UTCBAR|BAR|DEPBAR|MEMBAR|FENCE|ERRBAR|CCTL|USETMAXREG",
     "move": r"MOV|CS2R|IMAD\.MOV\S*|IMAD\.U32|S2R|R2P|P2R",
-    "branch": r"BRA|BRX|BSSY|BSYNC|CALL|RET|EXIT|NOP|WARPSYNC|ELECT|YIELD|BREAK",
+    "branch": r"BRA|BRXU?|BSSY|BSYNC|CALL|RET|EXIT|NOP|WARPSYNC|ELECT|YIELD|BREAK",
     "uniform": r"U\w+|R2UR|S2UR|LDCU|VOTEU|REDUX",
     "integer": r"I\w+|LOP3|SHF|LEA|PLOP3|PRMT|SEL|VOTE|SGXT|POPC|FLO|BMSK|LOP|VIADD\w*|VIMNMX\w*",
 }
@@ -270,7 +270,7 @@ def _blocks(code: list[Instruction], starts: dict[str, int]) -> Iterator[Block]:
 
 
 def _leaves(instruction: Instruction) -> bool:
-    return instruction.operation.split(".")[0] in ("BRA", "BRX", "JMP", "EXIT", "RET")
+    return instruction.operation.split(".")[0] in ("BRA", "BRX", "BRXU", "JMP", "EXIT", "RET")
 
 
 def _goes_on(instruction: Instruction) -> bool:
