@@ -84,6 +84,7 @@ def test_a_branch_table_names_its_targets(branch: str) -> None:
 """
     )
     assert [block.successors for block in listing.blocks] == [(1, 3), (2,), (1, 3), (1,)]
+    assert listing.blocks[0].instructions[-1].pipe == "branch"
     assert listing.order[0] == 0
     assert len(listing.loops) == 1
 

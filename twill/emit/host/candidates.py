@@ -218,9 +218,8 @@ class Candidates:
         outer = self.source.outer
         if outer is None or name not in self.source.origins(list(outer.operands)[:3]):
             return False
-        return not any(
-            name_of(s) == "arith.divsi" and s.operands[0].name_hint == name for s in self.statements
-        )
+        divided = [s.operands[0] for s in self.statements if name_of(s) == "arith.divsi"]
+        return name not in self.source.origins(divided)
 
     def _limits(self, name: str) -> list[Value]:
         """Return candidates for a number that bounds the loop."""
