@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from twill.base.errors import RefusedError
 from twill.emit import statements
 from twill.emit.epilogue.plans import TILES
@@ -15,14 +13,6 @@ from twill.frontends.ttgir.reader import name_of
 
 FULL = Barrier("before_full", slots=None)  # for the transfers that fill them
 EMPTY = "before_empty"
-
-
-class Filled(NamedTuple):
-    """Statements that fill buffers: the transfers with their bytes, and those of registers."""
-
-    loads: list[Node]
-    size: int
-    stores: list[Node]
 
 
 class Fixed:
@@ -39,12 +29,12 @@ class Fixed:
         if self.again:
             return []
         outside = Outside(self.memories, self.gluon)
-        filled = self._filled(outside)
+        loads, stores = self._filled(outside)
         nodes = [*outside.nodes]
-        if filled.loads:
-            nodes += [FULL, *self._transfers(filled), statements.wait(FULL.slot(), "0")]
-        if filled.stores:
-            nodes += [*filled.stores, statements.FENCE]
+        if loads:
+            nodes += [FULL, *loads, statements.wait(FULL.slot(), "0")]
+        if stores:
+            nodes += [*stores, statements.FENCE]
         return nodes
 
     def allocations(self) -> list[Allocation | Barrier]:
@@ -61,12 +51,11 @@ class Fixed:
             found += [FULL, self._empty]
         return found
 
-    def _transfers(self, filled: Filled) -> list[Node]:
-        return [statements.expect(FULL.slot(), filled.size), *filled.loads]
-
-    def _filled(self, outside: Outside) -> Filled:
-        """Return the statements that fill the buffers; `outside` gets what they need."""
-        filled = Filled([], 0, [])
+    def _filled(self, outside: Outside) -> tuple[list[Node], list[Node]]:
+        """Return announced transfers and stores that fill the buffers; `outside` gets the rest."""
+        loads: list[Node] = []
+        stores: list[Node] = []
+        size = 0
         for root, name in self.memories.before.fixed_names.items():
             statement = self.source.statement(root)
             if statement is None or name_of(statement) != "ttg.local_alloc":
@@ -74,33 +63,27 @@ class Fixed:
             value = statement.operands[0]
             made = self.source.statement(value)
             if made is not None and name_of(made) == "tt.descriptor_load":
-                load = statements.transfer(made, outside.value, FULL.slot(), name)
-                size = filled.size + self.source.type_of(root).checked_tile().bytes
-                filled = filled._replace(loads=[*filled.loads, load], size=size)
+                loads.append(statements.transfer(made, outside.value, FULL.slot(), name))
+                size += self.source.type_of(root).checked_tile().bytes
             else:
                 tile = self.gluon.tile(value, outside.value(value))
-                filled.stores.append(statements.write(name, tile.text))
-        return filled
+                stores.append(statements.write(name, tile.text))
+        return [statements.expect(FULL.slot(), size), *loads] if loads else [], stores
 
     # -- for each output tile --------------------------------------------------------------------
 
     def begin(self, group: str, outside: Outside) -> list[Node]:
         """Return how a group fills, or awaits, the buffers of an output tile."""
-        roots = self.memories.before.fixed_roots() if self.again else []
-        if not roots:
-            return []
+        readers = self._readers if self.again else set()
         nodes: list[Node] = []
-        if group == self._loader:
-            filled = self._filled(outside)
-            if filled.stores:
+        if readers and group == self._loader:
+            loads, stores = self._filled(outside)
+            if stores:
                 raise RefusedError(
                     "buffers that registers fill for each output tile have no template"
                 )
-            nodes += [
-                statements.wait(self._empty.slot(), f"({TILES} + 1) & 1"),
-                *self._transfers(filled),
-            ]
-        if group in self._readers:
+            nodes += [statements.wait(self._empty.slot(), f"({TILES} + 1) & 1"), *loads]
+        if group in readers:
             nodes.append(statements.wait(FULL.slot(), f"{TILES} & 1"))
         return nodes
 
@@ -109,18 +92,20 @@ class Fixed:
 
         `after`: what follows it otherwise. The buffers may serve there, to store tiles.
         """
-        roots = self.memories.before.fixed_roots() if self.again else []
-        names = {name for _, name in roots}
-        used = names & set(used_by(after))
-        if not roots or group not in self._readers:
+        if not self.again:
+            return after
+        names = {name for _, name in self.memories.before.fixed_roots()}
+        used = names & used_by(after)
+        if group not in self._readers:
             if used:
                 raise RefusedError(f"{', '.join(sorted(used))}: {group} stores through it")
             return after
-        operations = [o for o in self.memories.schedule.loop.operations if o.name in self._reading]
-        products = any(
-            o.kind.startswith("mma") and not self.memories.slots.in_registers(o.name)
-            for o in operations
-            if self.memories.schedule.assignment[o.name] == group
+        schedule, slots = self.memories.schedule, self.memories.slots
+        products = any(  # of tensor memory, whose end no statement awaits
+            schedule.assignment[o] == group
+            and slots.operations[o].kind.startswith("mma")
+            and not slots.in_registers(o)
+            for o in self._reading
         )
         free = statements.commit(self._empty) if products else statements.arrive(self._empty.slot())
         return [*after, free] if used else [free, *after]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from twill.artifacts.program import Arrive
+from twill.artifacts.program import Arrive, Wait
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import DefectError, RefusedError
 from twill.emit import attributes, host, statements
@@ -128,7 +128,13 @@ class _Kernel:
                 "a persistent kernel has no template with other loops, or where tiles may have no "
                 "iterations and results lie in tensor memory"
             )
+        slots = {barrier.name: barrier.slots for barrier in self.schedule.barriers}
         for program in self.schedule.programs:
+            if any(isinstance(i, Wait) and i.distance > slots[i.barrier] for i in program.body):
+                raise RefusedError(
+                    f"{program.group} waits for more than a turn of a ring before; a persistent "
+                    "kernel has no template for that"
+                )
             if any(isinstance(i, Arrive) and i.distance for i in program.body):
                 raise RefusedError(
                     f"{program.group} leaves arrivals to an iteration after the last; a persistent "

@@ -219,11 +219,10 @@ class Source:
     @cached_property
     def varies(self) -> bool:
         """Whether programs, or output tiles, differ in their iterations, so that some have none."""
+        tile = self.outer.regions[0].blocks[0].args if self.outer else ()
+        of_tile = {self.argument(value) for value in tile}
         bounds = self.origins([self.lower, self.upper])
-        tile = (
-            {self.argument(v) for v in self.outer.regions[0].blocks[0].args} if self.outer else {}
-        )
-        differing = (name in tile or name.startswith("program_id") for name in bounds)
+        differing = (name in of_tile or name.startswith("program_id") for name in bounds)
         return self.trips is None and any(differing)
 
     def hint(self, value: SSAValue) -> str | None:

@@ -138,8 +138,8 @@ class Candidates:
             if parameter.pointer:
                 values = self._lengths() if limits else self._indices(name)
             else:
-                tiles = self._counts_tiles(name)
-                values = self._limits(name) if limits and not tiles else self._sizes(name)
+                bounded = limits and not self._counts_tiles(name)
+                values = self._limits(name) if bounded else self._sizes(name)
             (self.bounds if limits else self.others)[name] = list(dict.fromkeys(values))
         for axis in axes:
             if inside[axis]:
@@ -241,8 +241,8 @@ class Candidates:
         """Return candidates for a number that bounds no loop."""
         if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
             return [USUAL]
-        found = FEW if self._is_divisor(name) else [ROOMY if self.source.varies else USUAL]
-        found = FEW if self._counts_tiles(name) else found
+        few = self._is_divisor(name) or self._counts_tiles(name)
+        found = FEW if few else [ROOMY if self.source.varies else USUAL]
         for n in self.tiles:
             half = n // 2 // UNIT * UNIT or UNIT
             found += [Size(more=k) for k in (half, n, n + half, 2 * n, 4 * n)]

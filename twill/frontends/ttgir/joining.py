@@ -33,11 +33,11 @@ def read_loop(source: Source) -> tuple[Dump, Operation]:
     InputError
         If it is no dump.
     """
-    return _read(source.text, source.loop, bool(source.joined))
+    return _read(source.text, source.loop, joined=bool(source.joined))
 
 
 @functools.lru_cache(maxsize=4)  # a search emits parts of the same kernel again and again
-def _read(text: str, number: int, joined: bool) -> tuple[Dump, Operation]:  # noqa: FBT001
+def _read(text: str, number: int, *, joined: bool) -> tuple[Dump, Operation]:
     dump = Dump(text)
     found = dump.loops()
     if joined:
