@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from twill.base.errors import InputError
 from twill.sim.emulator import layouts, tiles
 from twill.sim.emulator.layouts import Layout, alike, known
 from twill.sim.emulator.machine import machine, running
@@ -23,6 +25,8 @@ from twill.sim.emulator.tiles import array
 from twill.sim.emulator.values import BOOL, DTYPES, INT32, Array, DType, Numbers
 
 OFFERED: dict[str, Any] = DTYPES | tiles.OFFERED
+READ_CLOCK = "mov.u64 $0, %clock64;"
+_READS = itertools.count(1)
 
 
 def _offered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -176,6 +180,14 @@ def _constexpr_function(function: Callable[..., Any]) -> Callable[..., Any]:
 def _static_assert(condition: Any, message: str = "") -> None:
     if not condition:
         raise machine().fault("shape", f"static_assert: {message}")
+
+
+@_offered
+def _inline_asm_elementwise(asm: str, *_: Any, **__: Any) -> Array:
+    """Return a number that grows from one read of the clock to the next one."""
+    if asm != READ_CLOCK:
+        raise InputError(f"inline assembly is not emulated: {asm}")
+    return Array(next(_READS), DTYPES["int64"])
 
 
 @_offered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +96,14 @@ def traced(kernel: Kernel, costs: Costs) -> str:
     every = recorded(kernel, costs)
     found = every.within(every.end * (1 - SHOWN / ITERATIONS[1]), every.end)
     events = [*_names(found), *_slices(found)]
-    events += [_slice(_UNITS, 0, "product", begin, end - begin) for begin, end in found.products]
+    events += [
+        slice_event(_UNITS, 0, "product", begin, end - begin) for begin, end in found.products
+    ]
+    return trace_text(events)
+
+
+def trace_text(events: Iterable[Event]) -> str:
+    """Return events as a trace, an event a line."""
     lines = ",\n".join(json.dumps(event, sort_keys=True) for event in events)
     return f'{{"displayTimeUnit": "ns",\n"traceEvents": [\n{lines}\n]}}\n'
 
@@ -118,11 +125,11 @@ def _groups(
 
 def _names(found: Recording) -> Iterator[Event]:
     for process, name in ((_WARPS, "groups of warps"), (_UNITS, "units")):
-        yield _name("process_name", process, 0, name)
-    yield _name("thread_name", _UNITS, 0, "tensor core")
+        yield name_event("process_name", process, 0, name)
+    yield name_event("thread_name", _UNITS, 0, "tensor core")
     for warp, name in found.groups.items():
-        yield _name("thread_name", _WARPS, 2 * warp, f"{name}: instructions")
-        yield _name("thread_name", _WARPS, 2 * warp + 1, f"{name}: waits")
+        yield name_event("thread_name", _WARPS, 2 * warp, f"{name}: instructions")
+        yield name_event("thread_name", _WARPS, 2 * warp + 1, f"{name}: waits")
 
 
 def _slices(found: Recording) -> Iterator[Event]:
@@ -130,21 +137,23 @@ def _slices(found: Recording) -> Iterator[Event]:
     for warp, index, cycle, stall in found.issued:
         one = steps[index].instruction
         about: dict[str, object] = {"line": one.line[1], "instruction": str(one)}
-        yield _slice(_WARPS, 2 * warp, one.operation, cycle, stall, **about)
+        yield slice_event(_WARPS, 2 * warp, one.operation, cycle, stall, **about)
     for warp, index, reason, cause, cycle, cycles in found.waited:
         about = {"line": steps[index].instruction.line[1]}
         name = reason or steps[cause].operation
         if cause >= 0:
             about["answered_at"] = steps[cause].instruction.line[1]
-        yield _slice(_WARPS, 2 * warp + 1, name, cycle - cycles, cycles, **about)
+        yield slice_event(_WARPS, 2 * warp + 1, name, cycle - cycles, cycles, **about)
 
 
-def _slice(
+def slice_event(
     process: int, thread: int, name: str, begin: float, cycles: float, **about: object
 ) -> Event:
+    """Return the event of some cycles of a track, with more that is known about them."""
     stamp = {"ts": begin / _CYCLES_PER_MICROSECOND, "dur": cycles / _CYCLES_PER_MICROSECOND}
     return {"ph": "X", "pid": process, "tid": thread, "name": name, **stamp, "args": about}
 
 
-def _name(kind: str, process: int, thread: int, name: str) -> Event:
+def name_event(kind: str, process: int, thread: int, name: str) -> Event:
+    """Return the event that names a process or a thread, which are a track and its heading."""
     return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}}

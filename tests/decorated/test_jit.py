@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -18,11 +18,13 @@ import twill
 from tests.support.commands import TWILL, in_process
 from tests.support.solved import HOPPER
 from twill.base.files import FOLDER_VARIABLE
+from twill.compiled.clocks import clocked
 from twill.decorated import Kernel, answers, forms, launching
 from twill.decorated import kernel as room
 from twill.decorated.devices import VARIABLE, Device
 from twill.decorated.tensors import HostArray
 from twill.lower.baselines import multi_warp
+from twill.studies.timeline import Timeline, by_round
 
 triton = pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")
 pytestmark = pytest.mark.triton
@@ -448,6 +450,55 @@ def test_without_a_gpu_it_says_how_to_emulate(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv(VARIABLE, "1")
     with pytest.raises(twill.InputError, match="machine: without a GPU, name the one to emulate"):
         _multiply(twill.jit(PRODUCT), *_factors())
+
+
+def test_the_first_call_on_a_gpu_writes_its_timeline(
+    gpu: Launched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A GPU on which a read of the clock takes a cycle; what it is compared with is not run."""
+    load: Callable[[Path], ModuleType] = launching.__dict__["_module"].__wrapped__
+    launched: list[str] = []
+
+    class Clocks(np.ndarray):
+        def data_ptr(self) -> int:
+            return int(self.ctypes.data)
+
+    class Recorded:
+        def __getitem__(self, grid: Any) -> Callable[..., None]:
+            return self.run
+
+        def run(self, first: Any, *others: Any, num_warps: int) -> None:
+            assert num_warps == 4
+            launched.append(type(first).__name__)
+            if isinstance(first, Clocks):
+                assert len(others) == 7  # of the kernel
+                first[:] = np.arange(1, len(first) + 1)
+
+    def loaded(file: Path) -> ModuleType:
+        module = load(file)
+        vars(module)[module.KERNEL] = Recorded()
+        return module
+
+    def compared(file: Path, *, on_gpu: Callable[..., Any]) -> Timeline:
+        made = clocked(file.read_text())
+        device, (numbers,) = on_gpu(made)
+        cycles = by_round(made, numbers)
+        return Timeline(file.name, device, made.places, cycles, cycles)
+
+    cuda = SimpleNamespace(get_device_name=lambda: "NVIDIA H200", synchronize=lambda: None)
+    monkeypatch.setattr(launching, "_module", loaded)
+    monkeypatch.setattr("twill.studies.timeline.timeline", compared)
+    zeros = lambda size, **_: np.zeros(size, np.int64).view(Clocks)  # noqa: E731
+    torch = SimpleNamespace(zeros=zeros, int64=None, cuda=cuda)
+    found = SimpleNamespace(import_module=lambda _: torch, util=importlib.util)
+    monkeypatch.setattr(launching, "importlib", found)
+    file = tmp_path / "timeline.json"
+    kernel = _jit(PRODUCT, timeline=file)
+    for _ in range(2):
+        _multiply(kernel, *_factors())
+    assert launched == ["Clocks", "HostArray"]
+    assert "NVIDIA H200" in file.read_text()
+    assert not gpu
 
 
 def test_wrong_uses_are_told() -> None:

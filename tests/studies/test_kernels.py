@@ -15,6 +15,29 @@ from twill.schemas import SCHEMAS
 from twill.studies import kernels
 
 KERNEL = """
+def launched(function):
+    class Entry:
+        def __getitem__(self, grid):
+            return self.run
+
+        def run(self, clocks, x):  # starts at 7000, ends 990 cycles later for each iteration
+            clocks[0], clocks[64] = 7000, 7000 + 990 * x + len(clocks)
+
+    return Entry()
+
+def compute(x):
+    return x
+def other(x):
+    compute(x)
+@launched
+def entry(x):
+    compute(x)
+KERNEL = "entry"
+SIGNATURE = {"x": "i32"}
+def make_arguments(iterations):
+    return {"x": iterations}, (1, 1, 1)
+def launch(arguments, grid):
+    entry[grid](arguments["x"])
 class CONFIG:
     least_iterations = 3
     simulated_cycles = 990
@@ -25,6 +48,13 @@ def bench(iterations):
 """
 
 
+class Numbers(list[int]):
+    """A tensor of integers."""
+
+    def tolist(self) -> list[int]:
+        return list(self)
+
+
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A machine with a GPU, as far as PyTorch says."""
@@ -32,9 +62,11 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         is_available=lambda: True,
         get_device_capability=lambda: (9, 0),
         get_device_name=lambda: "NVIDIA H200",
-        clock_rate=lambda: 1980,
+        synchronize=lambda: None,
     )
-    known = {"torch": SimpleNamespace(cuda=cuda, __version__="2.9", __spec__=object())}
+    torch = SimpleNamespace(cuda=cuda, __version__="2.9", __spec__=object(), int64=None)
+    torch.zeros = lambda size, **_: Numbers([0] * size)
+    known = {"torch": torch}
     known["triton"] = SimpleNamespace(__version__="3.9.0", __spec__=object())
     monkeypatch.setattr(kernels, "_library", known.__getitem__)
     return cuda
@@ -52,52 +84,28 @@ def test_a_kernel_is_checked_and_timed_from_its_least_trip_count(
 ) -> None:
     found = kernels.measured(written(tmp_path))
     assert [t.iterations for t in found.trips] == [3, 8, 32, 64]
-    assert (found.device, found.capability, found.clock_mhz) == ("NVIDIA H200", "sm_90", 1980.0)
+    assert (found.device, found.capability) == ("NVIDIA H200", "sm_90")
     times = (found.trips[0].median, found.trips[0].low, found.trips[0].high)
     assert times == pytest.approx((1.5, 1.2, 1.8))
     assert found.trips[3].wrong == "o_desc: relative error 2.0e-01"
     assert not found.passed
     # Between 8 and 32; 64 are wrong.
     assert found.iteration_ns == pytest.approx(0.5e6)
-    assert found.iteration_cycles == pytest.approx(990e3)
+    # Counted by the chip; its rate follows.
+    assert (found.iteration_cycles, found.clock_mhz) == pytest.approx((990, 1.98))
     kernels.print_measured(found)
-    told = "each further iteration takes 500000 ns, 990000 cycles; on the simulated SM the loop's"
+    told = "each further iteration takes 500000 ns, 990 cycles; on the simulated SM the loop's"
     assert f"{told} takes 990\n" in capsys.readouterr().out
     SCHEMAS["measured-kernel"].model_validate_json(json_text("measured-kernel", asdict(found)))
 
 
-def test_the_clock_is_read_while_launches_are_timed(
-    machine: SimpleNamespace, tmp_path: Path
+@pytest.mark.usefixtures("machine")
+def test_a_kernel_without_partitions_has_no_cycles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "launching"
-    launches = f"""
-    from pathlib import Path
-    import time
-    Path(r"{file}").touch()
-    time.sleep(0.2)
-    Path(r"{file}").unlink()
-    return [0.5, 0.4, 0.6]
-"""
-    text = KERNEL.partition("    return [")[0] + launches.removeprefix("\n")
-    machine.clock_rate = lambda: 1600 if file.exists() else 1980
-    assert kernels.measured(written(tmp_path, text), [8]).clock_mhz == 1600
-
-
-def test_the_clock_is_the_drivers_where_its_library_is_missing(
-    machine: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "nvidia-smi"
-    program.write_text(
-        '#!/bin/sh\ntest "$1 $2" = "--id=GPU-7a --query-gpu=clocks.sm" && echo 1755\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    del machine.clock_rate
-    machine.get_device_properties = lambda: SimpleNamespace(uuid="7a")
-    assert kernels.measured(written(tmp_path), [8]).clock_mhz == 1755
-    machine.get_device_properties = lambda: SimpleNamespace(uuid="8b")
-    found = kernels.measured(written(tmp_path), [3, 8])
-    assert (found.clock_mhz, found.iteration_cycles) == (None, None)
+    text = KERNEL.replace("    compute(x)\nKERNEL", "    x()\nKERNEL")
+    assert kernels.measured(written(tmp_path, text)).iteration_cycles is None
+    assert "cycles are not counted" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("machine")

@@ -117,8 +117,8 @@ FAILING = {
         "status 2: twill: no such file",
     ),
     "is wrong": (f"print('''{told(1.0, wrong='o: error 2e-1')}''')", "wrong on the GPU: o: error"),
-    "has no clock": (f"print('''{told(None)}''')", "SM clock is not known"),
-    "is no iteration": (f"print('''{told(-1.0)}''')", "time of an iteration"),
+    "has no clock": (f"print('''{told(None)}''')", "cycles of an iteration"),
+    "is no iteration": (f"print('''{told(-1.0)}''')", "cycles of an iteration"),
 }
 
 

@@ -127,7 +127,7 @@ class MachineCode(Part):
 class OnGpu(Part):
     """Cycles that a further iteration of the compiled kernel takes on a GPU.
 
-    `interval_cycles`: the median of several rounds: time multiplied by the SM clock of each.
+    `interval_cycles`: the median of several rounds, as the SM's clock counts them.
     `lowest_cycles`, `highest_cycles`: the least and the most of them.
     `clock_mhz`: the SM clock, the median of the rounds.
     `rounds`: how often it was measured.

@@ -37,7 +37,7 @@ INTEGER = re.compile(r"-?[0-9]+")
 
 @dataclass(frozen=True)
 class Own:
-    """Arguments of one's own: numbers by name, and a file that makes them."""
+    """Arguments of one's own: numbers by name, a file that makes them, and a seed."""
 
     settings: Annotated[
         list[str] | None,
@@ -51,6 +51,7 @@ class Own:
         Path | None,
         Option(help="A Python file, which is executed, with another make_arguments."),
     ] = None
+    seed: Annotated[int, Option(help="Seed of random arguments, and of the emulator's order.")] = 0
 
     @cached_property
     def given(self) -> dict[str, Any]:
@@ -138,7 +139,14 @@ def run_kernel(
         bool,
         Option(help="Also delay each partition and each kind of transfer and product in turn."),
     ] = True,
-    seed: Annotated[int, Option(help="Seed of random arguments, and of the emulator's order.")] = 0,
+    timeline: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE.json",
+            help="Also read the SM's clock in each round, on the GPU and simulated, and write both "
+            "as a trace for Perfetto.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run an emitted kernel and compare what it writes with its own reference.
@@ -149,22 +157,38 @@ def run_kernel(
     """
     if not kernel_file.is_file():
         raise InputError("there is no such file", file=str(kernel_file))
+    if emulate and timeline is not None:
+        way = f"python -m twill.sim run {kernel_file} --trace {timeline}"
+        raise InputError(f"a GPU is needed; without one: {way}", path="--timeline")
     counts = None if iterations is None else numbers(iterations, "--iterations", least=1)
     if own.arguments is not None and not own.arguments.is_file():
         raise InputError("there is no such file", file=str(own.arguments))
     if counts is None and (own.given or own.arguments):
         counts = [GIVEN_ITERATIONS]
     passed = (
-        _emulated(kernel_file, counts, own, victims=victims, seed=seed, as_json=as_json)
+        _emulated(kernel_file, counts, own, victims=victims, as_json=as_json)
         if emulate
         else _measured(kernel_file, counts, own, as_json=as_json)
     )
     if not passed:
         raise typer.Exit(1)
+    if timeline is not None:
+        _write_timeline(kernel_file, timeline, own, as_json=as_json)
+
+
+def _write_timeline(file: Path, output: Path, own: Own, *, as_json: bool) -> None:
+    from twill.studies.timeline import print_timeline, timeline, trace
+
+    with progress("timeline") as report:
+        found = timeline(file, own.given, own.arguments, report=report)
+    write_whole(output, trace(found))
+    if not as_json:
+        print_timeline(found)
+        say_written(str(output))
 
 
 def _emulated(
-    file: Path, counts: Sequence[int] | None, own: Own, *, victims: bool, seed: int, as_json: bool
+    file: Path, counts: Sequence[int] | None, own: Own, *, victims: bool, as_json: bool
 ) -> bool:
     from twill.sim import emulator
     from twill.studies.kernels import emulation_data, print_emulation
@@ -175,7 +199,7 @@ def _emulated(
         file,
         iterations=counts,
         victims=victims,
-        seed=seed,
+        seed=own.seed,
         capability=capability,
         given=own.given,
         arguments=own.arguments,

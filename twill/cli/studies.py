@@ -75,9 +75,9 @@ def explore(
     subjects: Annotated[
         list[str],
         Argument(
-            metavar="SCHEDULE|KERNEL.py...",
-            help="Schedules, which are shown side by side, and kernel files, whose machine code is "
-            "executed.",
+            metavar="SCHEDULE|KERNEL.py|TIMELINE...",
+            help="Schedules, which are shown side by side, kernel files, whose machine code is "
+            "executed, and what run-kernel --timeline wrote.",
         ),
     ],
     output: Annotated[

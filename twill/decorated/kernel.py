@@ -16,7 +16,7 @@ from twill.base.errors import InputError, RefusedError, short
 from twill.decorated.answers import Answer, How, answer
 from twill.decorated.calls import Call, Calls
 from twill.decorated.devices import Device, current_gpu, emulator, gpu_at_hand
-from twill.decorated.launching import launch
+from twill.decorated.launching import launch, launch_with_clocks
 from twill.frontends.triton_dump.kernel import undecorated
 from twill.frontends.triton_dump.lower import import_triton
 from twill.interface.functions import Effort, Judge
@@ -30,12 +30,18 @@ class Kernel:
     """A Triton kernel that runs as the one that Twill emits for it; see `jit`."""
 
     def __init__(
-        self, decorated: Any, how: How, machine: Machine | None, on_refusal: OnRefusal
+        self,
+        decorated: Any,
+        how: How,
+        machine: Machine | None,
+        on_refusal: OnRefusal,
+        timeline: Path | None = None,
     ) -> None:
         self.__name__ = str(undecorated(decorated).__name__)
         self.__doc__ = undecorated(decorated).__doc__ or ""
         self.decorated, self.how = decorated, how
         self.machine, self.on_refusal = machine, on_refusal
+        self._timeline = timeline  # where to write that of the next call
         self._gpus: dict[int, Device] = {}
         self._calls: dict[int, Calls] = {}
         self._answers: dict[tuple[str, str], Answer] = {}
@@ -66,7 +72,10 @@ class Kernel:
                 call, known = self._found(calls, device, args, named)
             why = known.refused
             if known.file is not None:
+                timeline, self._timeline = self._timeline, None
                 try:
+                    if timeline is not None:
+                        return launch_with_clocks(known.file, call, grid, device, timeline)
                     return launch(known.file, call, grid, device)
                 except RefusedError as error:
                     why = str(error)
@@ -120,6 +129,7 @@ def jit(
     machine: Machine | str | os.PathLike[str] | None = None,
     judge: Judge | None = None,
     on_refusal: OnRefusal = "triton",
+    timeline: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Let a Triton kernel run as the faster one that Twill emits for it.
 
@@ -142,6 +152,9 @@ def jit(
     on_refusal : str
         If there is no kernel: ``triton`` runs Triton's own, and says why in a line on stderr;
         ``error`` raises `twill.RefusedError`.
+    timeline : str or path, optional
+        Where to write the first call's rounds, on the GPU and simulated, as a trace for Perfetto;
+        that call reads the SM's clock, and is some percent slower.
 
     Raises
     ------
@@ -157,10 +170,16 @@ def jit(
             raise InputError(f"one of {', '.join(map(str, known))} (got {short(value)})", path=name)
     if kernel is None:
         return functools.partial(
-            jit, effort=effort, machine=machine, judge=judge, on_refusal=on_refusal
+            jit,
+            effort=effort,
+            machine=machine,
+            judge=judge,
+            on_refusal=on_refusal,
+            timeline=timeline,
         )
     import_triton()
     if undecorated(kernel) is None or undecorated(kernel).is_gluon():
         raise InputError(f"a function under triton.jit is needed (got {short(kernel)})")
     on = None if machine is None else Machine.named(machine)
-    return Kernel(kernel, How(effort, judge), on, on_refusal)
+    place = None if timeline is None else Path(timeline)
+    return Kernel(kernel, How(effort, judge), on, on_refusal, place)

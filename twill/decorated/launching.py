@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import sys
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +17,8 @@ from unittest import mock
 import numpy as np
 
 from twill.base.errors import RefusedError, TwillError
+from twill.base.files import write_whole
+from twill.compiled.clocks import CLOCKS, Clocked
 from twill.decorated.calls import Call
 from twill.decorated.devices import Device
 from twill.decorated.tensors import HostArray, check_memory, memory_of, on_gpu, on_host
@@ -34,8 +39,7 @@ def launch(file: Path, call: Call, grid: Any, device: Device) -> None:
     RefusedError
         If these arguments need another kernel.
     """
-    sizes = grid(call.arguments) if callable(grid) else grid
-    programs = (*(int(n) for n in sizes), 1, 1)[:3]
+    programs = _programs(call, grid)
     if not device.emulated:
         _run(_module(file), call, programs, on_gpu)
         return
@@ -51,6 +55,40 @@ def launch(file: Path, call: Call, grid: Any, device: Device) -> None:
             raise
         except Exception as error:  # of the emulated kernel, named with its line
             raise failure(error, file) from error
+
+
+def _programs(call: Call, grid: Any) -> tuple[int, ...]:
+    sizes = grid(call.arguments) if callable(grid) else grid
+    return (*(int(n) for n in sizes), 1, 1)[:3]
+
+
+def launch_with_clocks(file: Path, call: Call, grid: Any, device: Device, output: Path) -> None:
+    """Run an emitted kernel as `launch` does, once, and write its timeline.
+
+    Raises
+    ------
+    RefusedError
+        If these arguments need another kernel, or there is no GPU.
+    """
+    from twill.studies.timeline import print_timeline, timeline, trace
+
+    if device.emulated:
+        raise RefusedError("a timeline needs a GPU")
+    torch = importlib.import_module("torch")
+
+    def on_device(made: Clocked, *_: object) -> tuple[str, list[list[int]]]:
+        clocks = torch.zeros(made.size, dtype=torch.int64, device="cuda")
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "kernel_with_clocks.py"
+            write_whole(place, made.text)
+            more = replace(call, arguments={**call.arguments, CLOCKS: clocks})
+            _run(_module(place), more, _programs(call, grid), on_gpu)
+            torch.cuda.synchronize()
+        return str(torch.cuda.get_device_name()), [clocks.tolist()]
+
+    found = timeline(file, on_gpu=on_device)
+    write_whole(output, trace(found))
+    print_timeline(found)
 
 
 def _run(
@@ -75,7 +113,11 @@ def _module(file: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    missing = {name for name in HOST if importlib.util.find_spec(name) is None}
-    with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in missing}):
+    missing = [name for name in HOST if importlib.util.find_spec(name) is None]
+    sys.modules.update({name: mock.MagicMock() for name in missing})
+    try:  # other modules that are imported meanwhile stay
         spec.loader.exec_module(module)
+    finally:
+        for name in missing:
+            del sys.modules[name]
     return module

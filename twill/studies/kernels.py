@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import statistics
-import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from twill.base.console import say
+from twill.base.console import say, warn
 from twill.base.errors import InputError, MissingLibraryError, TwillError
+from twill.base.files import read_bytes, write_whole
 from twill.base.formats import plural
 from twill.base.tables import Column, Table
+from twill.compiled.clocks import CLOCKS, ROUNDS, Clocked, clocked
 from twill.sim.emulator import LARGEST_ERROR, LARGEST_UNLIKE, Emulation, Run, failure, source_of
-from twill.studies.driver import said_by_driver
 
 TRIPS = (2, 3, 8, 32, 64)
 INSTEAD = "without a GPU: --emulate"
-READING_SECONDS = 0.01  # between two readings of the clock
+LAUNCHES = 5  # of a kernel that reads the clock, of which the median counts
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Measured:
     file: str
     device: str
     capability: str
-    # Of the SMs while launches were timed, the median, where the driver reports it.
+    # Of the SMs: the cycles of an iteration by its time.
     clock_mhz: float | None
     torch: str
     triton: str
@@ -60,7 +59,7 @@ class Measured:
     # Time that each further iteration of the arguments adds, between the two largest trip counts:
     # loops around and after the scheduled one count, too.
     iteration_ns: float | None
-    iteration_cycles: float | None  # the same in cycles of that clock
+    iteration_cycles: float | None  # the same of the last block, as it reads the SM's clock
     # Of an iteration of the scheduled loop on the simulated SM, as the file says.
     simulated_cycles: float | None
 
@@ -90,40 +89,112 @@ def measured(
         raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
     try:
         module = _module(path, "CONFIG", "check", "bench")
-        if given or arguments is not None:
-            make = _module(arguments or path, "make_arguments").make_arguments
-            vars(module)["make_arguments"] = partial(make, **given or {})
+        _give(module, path, given, arguments)
         least = int(module.CONFIG.least_iterations)
         counts = iterations or [n for n in TRIPS if n >= least]
-        clocks = _Clocks(partial(_clock, torch))
-        trips = tuple(_timed(module, count, clocks) for count in counts)
+        trips = tuple(_timed(module, count) for count in counts)
+        cycles = _cycles(path, trips, given, arguments)
     except (TwillError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a kernel file may raise anything; to end is no success
         raise failure(error, path) from error
     major, minor = torch.cuda.get_device_capability()
-    clock, further = clocks.median, _further(trips)
+    further = _further(trips)
     return Measured(
         file=str(path),
         device=str(torch.cuda.get_device_name()),
         capability=f"sm_{major}{minor}",
-        clock_mhz=clock,
+        clock_mhz=1e3 * cycles / further if cycles and further else None,
         torch=str(torch.__version__),
         triton=str(triton.__version__),
         trips=trips,
         iteration_ns=further,
-        iteration_cycles=None if clock is None or further is None else 1e-3 * clock * further,
+        iteration_cycles=cycles,
         simulated_cycles=getattr(module.CONFIG, "simulated_cycles", None),
     )
 
 
+def _give(
+    module: ModuleType, path: Path, given: Mapping[str, Any] | None, arguments: Path | None
+) -> None:
+    """Let a kernel file make its arguments otherwise, where something is given."""
+    if given or arguments is not None:
+        make = _module(arguments or path, "make_arguments").make_arguments
+        vars(module)["make_arguments"] = partial(make, **given or {})
+
+
+def _largest_two(trips: Sequence[Timed]) -> list[tuple[int, float]]:
+    """Return the two largest trip counts with milliseconds, if there are two."""
+    known = sorted((t.iterations, t.median) for t in trips if t.median is not None)
+    return known[-2:] if len(known) > 1 else []
+
+
 def _further(trips: Sequence[Timed]) -> float | None:
     """Return nanoseconds of an iteration between the two largest trip counts."""
-    known = {t.iterations: t.median for t in trips if t.median is not None}
-    if len(known) <= 1:
+    if not (known := _largest_two(trips)):
         return None
-    (fewer, less), (more, longer) = sorted(known.items())[-2:]
+    (fewer, less), (more, longer) = known
     return 1e6 * (longer - less) / (more - fewer)
+
+
+def _cycles(
+    path: Path,
+    trips: Sequence[Timed],
+    given: Mapping[str, Any] | None,
+    arguments: Path | None,
+) -> float | None:
+    """Return cycles of an iteration between the two largest trip counts."""
+    if not (known := _largest_two(trips)):
+        return None
+    (fewer, _), (more, _) = known
+    try:
+        made = clocked(read_bytes(path).decode(errors="replace"), rounds=False)
+    except InputError as error:
+        warn(f"{path}: cycles are not counted: {error}")
+        return None
+    few, many = (read_clocks(made, count, given, arguments)[1] for count in (fewer, more))
+    return (_block_cycles(many) - _block_cycles(few)) / (more - fewer)
+
+
+def _block_cycles(launches: Sequence[Sequence[int]]) -> float:
+    """Return the cycles from the first start of a partition to the last end, the median."""
+    read = [[cycle for cycle in clocks[::ROUNDS] if cycle] for clocks in launches]
+    return statistics.median(max(cycles) - min(cycles) for cycles in read)
+
+
+def read_clocks(
+    made: Clocked,
+    iterations: int,
+    given: Mapping[str, Any] | None = None,
+    arguments: Path | None = None,
+) -> tuple[str, list[list[int]]]:
+    """Execute a kernel that reads the clock on the GPU at hand; return its name and the clocks.
+
+    The clocks are those of `LAUNCHES` launches, after one that compiles.
+
+    Raises
+    ------
+    MissingLibraryError
+        If PyTorch or Triton is not installed.
+    InputError
+        If there is no GPU, or the file is no emitted kernel.
+    """
+    torch, _ = _library("torch"), _library("triton")
+    if not torch.cuda.is_available():
+        raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel_with_clocks.py"
+        write_whole(file, made.text)
+        module = _module(file, "make_arguments", "launch")
+        _give(module, file, given, arguments)
+        values, grid = module.make_arguments(iterations)
+        for _ in range(1 + LAUNCHES):
+            values[CLOCKS] = torch.zeros(made.size, dtype=torch.int64, device="cuda")
+            module.launch(values, grid)
+            torch.cuda.synchronize()
+            found.append(values[CLOCKS].tolist())
+    return str(torch.cuda.get_device_name()), found[1:]
 
 
 def _library(name: str) -> Any:
@@ -146,54 +217,12 @@ def _module(path: Path, *names: str) -> ModuleType:
     return module
 
 
-def _timed(module: ModuleType, iterations: int, clocks: _Clocks) -> Timed:
+def _timed(module: ModuleType, iterations: int) -> Timed:
     try:
         module.check(iterations)
     except AssertionError as error:
         return Timed(iterations, str(error) or "an output is not what it should be")
-    with clocks.reading():
-        median, low, high = module.bench(iterations)
-    return Timed(iterations, None, median, low, high)
-
-
-class _Clocks:
-    """Readings of the SM clock, which falls while products run and rises after them."""
-
-    def __init__(self, read: Callable[[], float | None]) -> None:
-        self._read, self._readings = read, list[float]()
-
-    @property
-    def median(self) -> float | None:
-        """The median of all readings; None if there is none."""
-        return statistics.median(self._readings) if self._readings else None
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
-        """Read it again and again meanwhile."""
-        ended = threading.Event()
-        thread = threading.Thread(target=self._read_until, args=(ended,))
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-
-    def _read_until(self, ended: threading.Event) -> None:
-        while (clock := self._read()) is not None:
-            self._readings.append(clock)
-            if ended.wait(READING_SECONDS):
-                return
-
-
-def _clock(torch: Any) -> float | None:
-    """Return the clock of the SMs in MHz, from the driver's library or else its program."""
-    with contextlib.suppress(Exception):  # the library has errors of its own
-        return float(torch.cuda.clock_rate())
-    with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError, AttributeError):
-        gpu = f"GPU-{torch.cuda.get_device_properties().uuid}"
-        return float(said_by_driver("clocks.sm", gpu) or "")
-    return None
+    return Timed(iterations, None, *module.bench(iterations))
 
 
 def print_measured(found: Measured) -> None:

@@ -141,8 +141,8 @@ def _run(command: Sequence[str], seconds: float) -> Measured:
     wrong = next((trip.wrong for trip in found.trips if trip.wrong is not None), None)
     if wrong is not None:
         raise RefusedError(f"wrong on the GPU: {wrong}")
-    if found.iteration_cycles is None or found.iteration_cycles <= 0:
-        raise RefusedError("the time of an iteration or the SM clock is not known")
+    if found.iteration_cycles is None or found.iteration_cycles <= 0 or found.clock_mhz is None:
+        raise RefusedError("the cycles of an iteration are not known")
     return found
 
 

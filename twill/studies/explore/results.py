@@ -25,6 +25,7 @@ from twill.show.roles import entries, roles
 from twill.show.schedule import held, placements
 from twill.sim.show import pace_table, stalls_table
 from twill.studies.annotated import annotate, source_table
+from twill.studies.explore.clocks import clocks_section, is_trace
 from twill.studies.explore.graph import graph
 from twill.studies.explore.machine_code import kernel_section
 from twill.studies.explore.page import Panel, Section
@@ -41,7 +42,7 @@ from twill.studies.explore.steady import INTERVALS, Steady, steady
 def sections(
     places: Sequence[Path], report: Report = silent, source: Path | None = None
 ) -> list[Section]:
-    """Read kernel files, and schedules, which are one section.
+    """Read kernel files, traces of them on a GPU, and schedules, which are one section.
 
     `source`: of the schedules, as `annotate` takes it.
 
@@ -57,6 +58,8 @@ def sections(
             found.append(kernel_section(place, report))
         elif place.is_dir():
             raise InputError("a folder; name the schedules in it", file=str(place))
+        elif is_trace(place):
+            found.append(clocks_section(place))
         else:
             one = load_schedule(str(place))
             name = place.stem if one.name in schedules else one.name
