@@ -23,6 +23,7 @@ from twill.decorated import Kernel, answers, forms, launching
 from twill.decorated import kernel as room
 from twill.decorated.devices import VARIABLE, Device
 from twill.decorated.tensors import HostArray
+from twill.frontends.triton_dump.guesses import plausible
 from twill.lower.baselines import multi_warp
 from twill.studies.timeline import Timeline, by_round
 
@@ -342,6 +343,8 @@ def test_the_doctor_says_what_becomes_of_a_files_kernels(searches: list[str]) ->
     said = {one["kernel"]: (one["form"], one["loops"], one["bound_cycles"]) for one in kernels}
     assert said["gemm"] == ("as written", ["k"], 512)
     assert said["gemm_persistent"][:2] == ("as written", ["tile", "k"])
+    flag = plausible(_module("tests/data/kernels/others.py").seen_blocks, ())
+    assert (flag["MASKED"], flag["M"]) == ("False", "128")
     assert not searches
 
 

@@ -49,6 +49,9 @@ LONG = (
     "tour.md",
 )
 
+# Pages that take minutes where Triton is installed.
+LASTING = ("tutorial.md",)
+
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, *(["-m"] if words[0] == "twill" else [])]
@@ -127,7 +130,12 @@ def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "day"),
     [
-        pytest.param(page, day, marks=mark, id=f"{page.name}-{day}")
+        pytest.param(
+            page,
+            day,
+            marks=[mark, *[pytest.mark.slow] * (page.name in LASTING)],
+            id=f"{page.name}-{day}",
+        )
         for page in PAGES
         for day, mark in DAYS.items()
         if any(day in block.options for block in blocks(page))

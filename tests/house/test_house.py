@@ -36,7 +36,10 @@ SOLVERS = {
     | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"
-        for name in ("contiguity", "extraction", "graph", "joining", "kinds", "memory", "reader")
+        for name in (
+            *("contiguity", "extraction", "graph", "joining", "kinds"),
+            *("memory", "reader", "rewriting"),
+        )
     }
     | {
         *(f"twill/frontends/triton_dump/{n}.py" for n in ("dimensions", "listing", "split")),

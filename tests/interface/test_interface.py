@@ -13,6 +13,9 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
+from twill.engines.tuning import TUNING
+from twill.interface import functions
+from twill.search.request import Request
 
 HAND = "paper_example_by_hand"
 ROOMS = ("emit", "explain", "polish")
@@ -50,6 +53,21 @@ def test_wishes_of_the_static_model_are_not_polished() -> None:
         twill.schedule("paper_example", "paper_example", effort="quick", rules="paper")
     with pytest.raises(twill.InputError, match=r"quick, normal, thorough \(got 'fast'\)"):
         twill.polish(HAND, effort="fast")  # type: ignore[arg-type]
+
+
+def test_the_search_of_an_effort_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of the command; without a limit `twill.jit` would prove for minutes."""
+    work: set[float | None] = set()
+
+    def refused(request: Request, **_: object) -> None:
+        work.add(request.work)
+        raise twill.RefusedError("no")
+
+    monkeypatch.setattr(functions, "solve", refused)
+    for effort in (None, "quick"):
+        with pytest.raises(twill.RefusedError):
+            twill.schedule("skipped_interval_issue", "paper_example", effort=effort)
+    assert work == {TUNING.polishing.normal, TUNING.polishing.quick}
 
 
 def lines(found: object) -> str:

@@ -27,7 +27,7 @@ from twill.frontends.schedules import scheduled
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LINKED = ("docs", "machines", "traces")
+LINKED = ("docs", "machines", "tests", "traces")
 # What a fresh clone is for: `make demo` runs before a release, `make test` is this.
 ELSEWHERE = ("make", "pip", "export")
 COMMANDS = ("twill", "python", *ELSEWHERE, "git", "pytest", "cat", "cp")

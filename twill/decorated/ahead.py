@@ -19,10 +19,10 @@ from twill.frontends.triton_dump.call import (
     added_by,
     check_complete,
     example,
-    plausible,
     read_settings,
     with_strides,
 )
+from twill.frontends.triton_dump.guesses import plausible
 from twill.frontends.triton_dump.kernel import (
     as_of_triton,
     dump_call,

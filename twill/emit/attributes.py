@@ -15,12 +15,12 @@ from twill.base.names import elided
 from twill.emit.source import Source, SSAValue, Statement
 from twill.frontends.ttgir.kinds import DESCRIPTOR, PRODUCTS, product_operands
 from twill.frontends.ttgir.reader import ANNOTATIONS, attribute, integer, name_of, string
+from twill.frontends.ttgir.rewriting import RETURNS
 
 LONGEST = 60  # characters of a value that is refused
 WRITTEN = None  # by the template of the operation, whatever the value
 CACHE = {1: None, 2: ".ca", 3: ".cg", 4: ".wb", 5: ".cs", 6: ".wt", 7: ".cv"}
 EVICT = {1: None, 2: "evict_first", 3: "evict_last"}
-RETURNS = ("tt.return", "func.return")
 DEFAULT = ("1 : i32",)  # of `cache` and `evict`
 USUAL = "#tt.cache_policy<cache_modifier = none, eviction_policy = evict_normal>"
 _POLICY = re.compile(r"cache_modifier = (\w+), eviction_policy = (\w+)>$")

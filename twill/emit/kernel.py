@@ -21,13 +21,23 @@ from twill.emit.outside import Outside
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
 from twill.emit.reference import Reference
-from twill.emit.source import Source, SSAValue, loops, seam_of, tile_of, tile_of_descriptor
+from twill.emit.source import (
+    Source,
+    SSAValue,
+    leaving,
+    loops,
+    marks,
+    seam_of,
+    tile_of,
+    tile_of_descriptor,
+)
 from twill.emit.tree import (
     Allocation,
     Assignment,
     Barrier,
     Call,
     Function,
+    If,
     Loop,
     Module,
     Node,
@@ -87,6 +97,16 @@ def _counted(source: Source, outside: Outside, partition: Partition) -> list[Ass
     trips = span(source.upper) if source.trips is None else str(source.trips)
     seam = seam_of(source) if partition.later is not None else None
     return [Assignment(TRIPS, trips), *([Assignment(SEAM, span(seam))] if seam else [])]
+
+
+def _left(outside: Outside) -> list[Node]:
+    """Return what ends programs that have nothing to do."""
+    found: list[Node] = []
+    for mark in marks(outside.source):
+        condition = outside.value(mark.operands[0]).text
+        found += [*outside.nodes, If(leaving(mark, condition), (Verbatim(("return",)),))]
+        outside.nodes.clear()
+    return found
 
 
 class _Kernel:
@@ -356,4 +376,12 @@ class _Kernel:
             if len(partitions) > 1
             else Call(partitions[0][0], arguments)
         )
-        return [*self._descriptors(), *allocated, *self.fixed.entry(), *filled, *before, call]
+        return [
+            *_left(Outside(self.memories, self.gluon)),
+            *self._descriptors(),
+            *allocated,
+            *self.fixed.entry(),
+            *filled,
+            *before,
+            call,
+        ]

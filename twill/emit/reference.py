@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from twill.base.errors import RefusedError
 from twill.emit.expressions.language import used_result
 from twill.emit.expressions.texts import PLUS, Text, joined
 from twill.emit.expressions.torch import Torch
 from twill.emit.names import Names
-from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, tile_of
+from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, leaving, tile_of
 from twill.emit.statements import update_of
-from twill.emit.tree import Assignment, Call, Loop, Node
+from twill.emit.tree import Assignment, Call, If, Loop, Node, Return
 from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import DESCRIPTOR, PRODUCTS, product_operands
 from twill.frontends.ttgir.memory import ADDRESSES
 from twill.frontends.ttgir.reader import integers, name_of
+from twill.frontends.ttgir.rewriting import MARKS
 
 INLINE = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans")
 INLINE_MEMORY = (
@@ -120,6 +122,7 @@ class Reference:
             "scf.yield": nothing,
             "llvm.intr.assume": nothing,
             "scf.for": self._loop,
+            **dict.fromkeys(MARKS, partial(_left, self.operands)),
             "tt.descriptor_store": self._stored,
             "tt.descriptor_reduce": self._stored,
             "tt.store": self._stored_at,
@@ -301,6 +304,10 @@ class Reference:
         if loop in self.source.parts:
             nodes.append(Assignment("trips", f"len(range({bounds}))", "+="))
         return [*nodes, Loop(counter, f"range({bounds})", tuple(body))]
+
+
+def _left(operands: Operands, mark: Statement) -> list[Node]:
+    return [If(leaving(mark, operands.text(mark.operands[0])), (Return("trips"),))]
 
 
 def nothing(_: Statement) -> list[Node]:

@@ -19,6 +19,7 @@ from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.joining import read_loop
 from twill.frontends.ttgir.kinds import is_selection
 from twill.frontends.ttgir.reader import attribute, integer, name_of, string
+from twill.frontends.ttgir.rewriting import LEAVES, MARKS
 from twill.frontends.types import ELEMENTS, Type
 
 __all__ = ["Block", "BlockArgument", "Parameter", "SSAValue", "Source", "Statement", "constant"]
@@ -89,7 +90,8 @@ class Source:
         self.blocks = list(reversed(list(_around(self.loop))))
         if len(self.function.regions[0].blocks) > 1:
             raise RefusedError(
-                f"{self.dump.kernel}: a return before the end has no template for kernels"
+                f"{self.dump.kernel}: a return before the end, after statements of its own, has no "
+                "template for kernels"
             )
 
     @cached_property
@@ -167,7 +169,8 @@ class Source:
             for statement in block.ops:
                 if statement is end:
                     break
-                found.append(statement)
+                if name_of(statement) not in MARKS:
+                    found.append(statement)
         return found
 
     def yielded(self, result: SSAValue) -> SSAValue:
@@ -240,6 +243,16 @@ def _around(statement: Statement) -> Iterator[Block]:
         if parent is None or name_of(parent) == "tt.func":
             return
         statement = parent
+
+
+def marks(source: Source) -> list[Statement]:
+    """Return the marks at which some programs leave, in order."""
+    return [s for s in source.blocks[0].ops if name_of(s) in MARKS]
+
+
+def leaving(mark: Statement, condition: str) -> str:
+    """Return the condition under which a program leaves at a mark."""
+    return condition if name_of(mark) == LEAVES else f"not ({condition})"
 
 
 def seam_of(source: Source) -> SSAValue | None:

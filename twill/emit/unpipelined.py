@@ -18,6 +18,7 @@ from twill.emit.tree import Assignment, Barrier, Loop, Node, used_by
 from twill.frontends.ttgir.kinds import product_operands
 from twill.frontends.ttgir.reader import integers, name_of, string
 
+NEXT = Assignment(PHASE, "1", "^=")
 BEFORE = Barrier("before_done", slots=None)  # for what is waited for at once before the loop
 ENDS = ("scf.yield", "tt.return")
 
@@ -186,7 +187,7 @@ class Unpipelined:
         self._waited()
 
     def _waited(self) -> None:
-        self.body.add(statements.wait(self.done, PHASE), Assignment(PHASE, "1", "^="))
+        self.body.add(statements.wait(self.done, PHASE), NEXT)
 
     def _stored(self, statement: Statement) -> None:
         text = self.values.value(tile_of(self.source, statement)).text
@@ -280,6 +281,6 @@ def before_loop(memories: Memories, gluon: Gluon) -> list[Node]:
     ]
 
 
-def begun(nodes: list[Node]) -> list[Node]:
+def begun(nodes: list[Node], parity: str = "0") -> list[Node]:
     """Return statements with the parity that their waits begin with in front of them."""
-    return [Assignment(PHASE, "0"), *nodes] if PHASE in used_by(nodes) else nodes
+    return [Assignment(PHASE, parity), *nodes] if PHASE in used_by(nodes) else nodes

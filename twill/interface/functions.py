@@ -133,7 +133,7 @@ def schedule(
     found = partial(solve, timeout=timeout, report=report, intervals={})
     if static or model == "paper":
         return found(request).schedule
-    asked = beginnings(request)
+    asked = beginnings(request, effort or "normal")
     first, *others = (one.schedule for one in answers(asked, found))
 
     def restart(machine: Machine) -> list[Schedule]:

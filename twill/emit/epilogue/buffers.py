@@ -40,7 +40,7 @@ class EpilogueBuffers:
     def __init__(self, plans: Plans) -> None:
         self.plans, self.plan = plans, plans.plan
         self.memories, self.source = plans.memories, plans.source
-        written = plans.statements if plans.looping else []
+        written = plans.statements if plans.together else []
         self.free = FreeBuffers(self.memories, written, "after", self._is_unread)
         self.staged: dict[SSAValue, str] = {}
         self._stage()
@@ -59,7 +59,7 @@ class EpilogueBuffers:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
         used = self._used()
         parts, stores = 1, [s for _, s in self.plans.stores()]
-        whole = self.plans.looping or any(self.plans.whole(s) for s in stores)
+        whole = self.plans.together or any(self.plans.whole(s) for s in stores)
         while used + self._bytes(parts) > self.memories.allocations.available:
             narrow = any(self._tile(s)[1] // (2 * parts) < FEWEST_COLUMNS for s in stores)
             if whole or narrow or not stores:
@@ -125,7 +125,7 @@ class EpilogueBuffers:
         A reader is done if its own group does the storing, or if its result gets there within an
         iteration.
         """
-        awaited = group == EPILOGUE or self.plans.looping
+        awaited = group == EPILOGUE or self.plans.together
         written = set(self.plan.tensors.values()) if awaited else set()
         for name in readers:
             later = reached(

@@ -14,7 +14,7 @@ from twill.emit.outside import Outside
 from twill.emit.partitions.partition import Partition
 from twill.emit.source import Statement
 from twill.emit.tree import Barrier, Loop, Node
-from twill.emit.unpipelined import Unpipelined, begun
+from twill.emit.unpipelined import NEXT, Unpipelined, begun
 from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES
 
 
@@ -42,7 +42,7 @@ class Epilogue:
                 yield self._free(owner)
         yield from (moved.full for moved in self.plan.moved.values())
         yield from map(self._drained, self.plans.undrained())
-        if self.plans.looping:
+        if self.plans.together:
             yield AFTER
 
     def _crossing(self) -> list[str]:
@@ -113,7 +113,8 @@ class Epilogue:
             if moved.reader == group:
                 writer.values.receive(value, moved)
         writer.run(effects)
-        nodes = [*waits, *begun(writer.body.nodes)]
+        odd = sum(node == NEXT for node in writer.body.nodes) % 2
+        nodes = [*waits, *begun(writer.body.nodes, self._parity if odd else "0")]
         if self.memories.slots.persistent:
             nodes += [statements.arrive(self._free(owner).slot()) for owner in crossing]
         return nodes

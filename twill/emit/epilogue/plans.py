@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from twill.base.errors import RefusedError
+from twill.base.graphs import reached
+from twill.emit.memory.free import is_held
 from twill.emit.memory.memories import Memories
 from twill.emit.names import FIRST
 from twill.emit.source import SSAValue, Statement, loops
@@ -16,6 +18,7 @@ from twill.frontends.ttgir.kinds import DESCRIPTOR_STORES, POINTER_STORES, VIEWS
 from twill.frontends.ttgir.reader import name_of
 
 EPILOGUE = "epilogue"
+ACROSS = ("tt.reduce", "tt.scan", "tt.reshape", "tt.trans", "tt.split")
 DRAINING_WARPS = 4  # to which a tile of tensor memory belongs
 FEWEST_COLUMNS = 32
 TILES = "tiles"  # output tiles that a persistent kernel has begun before
@@ -58,16 +61,17 @@ class Plans:
         self.assignment = memories.schedule.assignment
         self.statements = self.source.after()
         self.own = {inner for s in self.statements for inner in s.walk()}
-        self.looping = bool(loops(self.statements))
+        loads = [s for s in self.statements if name_of(s) == "tt.descriptor_load"]
+        self.together = bool(loops(self.statements)) or not all(map(is_held, loads))
         self.plan = self._planned()
 
     def _planned(self) -> Plan:
-        """Plan each effect by itself; statements among which there is a loop go together."""
+        """Plan each effect by itself; statements with a loop, or a transfer, go together."""
         plan = Plan()
         effects = [
             [s] for s in self.statements if name_of(s) in (*DESCRIPTOR_STORES, *POINTER_STORES)
         ]
-        for statements in [self.statements] if self.looping else effects:
+        for statements in [self.statements] if self.together else effects:
             left = list(dict.fromkeys(f for s in statements for f in self._left(s)))
             group = self._group_for(left)
             plan.effects.setdefault(group, []).extend(statements)
@@ -162,7 +166,14 @@ class Plans:
         ]
 
     def whole(self, statement: Statement) -> bool:
-        """Return whether a store needs a whole tile of registers, which has no parts of columns."""
+        """Return whether a store needs a whole tile: of registers, or across its columns."""
+
+        def makers(made: Statement) -> list[Statement]:
+            owners = map(self.source.statement, made.operands)
+            return [owner for owner in owners if owner in self.own and owner is not None]
+
+        if any(name_of(made) in ACROSS for made in reached([statement], makers)):
+            return True
         return any(len(self.source.type_of(v).shape) > 1 for v, _ in self._left(statement))
 
     def undrained(self) -> list[str]:

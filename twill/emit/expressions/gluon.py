@@ -22,6 +22,7 @@ from twill.emit.tree import Function, Return
 from twill.frontends.ttgir.kinds import combine_of
 from twill.frontends.ttgir.reader import integer, name_of
 from twill.frontends.ttgir.reader import integers as numbers_of
+from twill.frontends.ttgir.rewriting import PART
 
 
 def _arith_constant(gluon: Gluon, statement: Statement, _operands: list[Text]) -> Text:
@@ -48,8 +49,12 @@ def _tt_trans(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
 
 def _tt_reshape(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
     shape = list(gluon.source.type_of(statement.results[0]).shape)
-    changed = f"{operands[0].text}.reshape({shape})"
+    changed = f"{operands[0]}.reshape({shape})"
     return gluon.call("convert_layout", changed, gluon.layout_of(statement))
+
+
+def _tt_split(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
+    return Text(f"{gluon.call('split', operands[0].text)}[{integer(statement, PART) or 0}]")
 
 
 def _ttg_convert_layout(gluon: Gluon, statement: Statement, operands: list[Text]) -> Text:
@@ -102,6 +107,7 @@ TEMPLATES: dict[str, Template] = {
     "ttg.convert_layout": _ttg_convert_layout,
     "tt.broadcast": _tt_broadcast,
     "tt.reduce": _tt_reduce,
+    "tt.split": _tt_split,
     "tt.mulhiui": calls("umulhi"),
     "tt.precise_divf": calls("div_rn"),
     "tt.approx_divf": calls("fdiv", "approx=True"),

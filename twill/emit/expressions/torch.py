@@ -19,6 +19,7 @@ from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.frontends.ttgir.kinds import combine_of
 from twill.frontends.ttgir.reader import integer, name_of
 from twill.frontends.ttgir.reader import integers as numbers_of
+from twill.frontends.ttgir.rewriting import PART
 
 MOST_BITS = 64  # of an integer of PyTorch
 TRUNCATING = ("arith.divsi", "arith.remsi")
@@ -84,6 +85,10 @@ def _reshape(torch: Torch, statement: Statement, operands: list[Text]) -> Text:
     return Text(f"{operands[0]}.reshape({torch.source.type_of(statement.results[0]).shape})")
 
 
+def _tt_split(_torch: Torch, statement: Statement, operands: list[Text]) -> Text:
+    return Text(f"{operands[0]}[..., {integer(statement, PART) or 0}]")
+
+
 def _tt_reduce(_torch: Torch, statement: Statement, operands: list[Text]) -> Text:
     functions = {"max": "amax", "add": "sum", "min": "amin"}
     function = functions[combine_of(statement) or ""]
@@ -105,6 +110,7 @@ TEMPLATES: dict[str, Template] = {
     **dict.fromkeys(("tt.reshape", "ttg.memdesc_reshape"), _reshape),
     "ttg.convert_layout": SHARED["tt.broadcast"],
     "tt.reduce": _tt_reduce,
+    "tt.split": _tt_split,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from twill.base.graphs import reached
 from twill.emit.host.trial import LOADS, STORES, is_counted
-from twill.emit.source import Source, SSAValue, Statement, constant
+from twill.emit.source import Source, SSAValue, Statement, constant, marks
 from twill.frontends.ttgir.reader import integer, name_of
 
 SCATTERED = 5  # tiles that indices name, in another order than their own
@@ -221,6 +221,11 @@ class Candidates:
         divided = [s.operands[0] for s in self.statements if name_of(s) == "arith.divsi"]
         return name not in self.source.origins(divided)
 
+    @cached_property
+    def _leaving(self) -> set[str]:
+        """Numbers that decide whether a program leaves."""
+        return self.source.origins([mark.operands[0] for mark in marks(self.source)])
+
     def _limits(self, name: str) -> list[Value]:
         """Return candidates for a number that bounds the loop."""
         steps = self._constants or [1]
@@ -241,7 +246,7 @@ class Candidates:
         """Return candidates for a number that bounds no loop."""
         if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
             return [USUAL]
-        few = self._is_divisor(name) or self._counts_tiles(name)
+        few = self._is_divisor(name) or self._counts_tiles(name) or name in self._leaving
         found = FEW if few else [ROOMY if self.source.varies else USUAL]
         for n in self.tiles:
             half = n // 2 // UNIT * UNIT or UNIT

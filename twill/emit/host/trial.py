@@ -15,6 +15,7 @@ from twill.emit.expressions.language import BINARY, CASTS, COMPARE_INTEGERS, LAR
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, constant
 from twill.frontends.ttgir.kinds import DESCRIPTOR, DESCRIPTOR_STORES
 from twill.frontends.ttgir.reader import integer, integers, name_of
+from twill.frontends.ttgir.rewriting import LEAVES, MARKS
 
 Table = Callable[[Any], Any]
 Outcome = tuple[Statement, str]
@@ -117,7 +118,7 @@ class Integers:
         self.statements = frozenset(
             s
             for s in walked
-            if name_of(s) in ("scf.for", *LOADS, *STORES)
+            if name_of(s) in ("scf.for", *LOADS, *STORES, *MARKS)
             or (len(s.results) == 1 and is_counted(source, s.results[0]))
         )
         self.fixed = {
@@ -217,6 +218,11 @@ class Trial:
                 self._loop(statement, operands)
             elif name in STORES:
                 self._stored(statement, operands)
+            elif name in MARKS:
+                if operands[0] is None:
+                    raise UnfitError
+                if bool(operands[0]) == (name == LEAVES):
+                    return
             else:
                 self.known[statement.results[0]] = self._value(statement, operands)
 

@@ -44,7 +44,8 @@ class FreeBuffers:
         self.places: dict[SSAValue, str] = {}
         self.made: list[Allocation] = []
         self.size = 0
-        self._free = list(memories.allocations.rings()) if statements else []
+        unused = statements and not memories.slots.persistent  # by a further output tile
+        self._free = list(memories.allocations.rings()) if unused else []
         for statement in statements:
             for inner in statement.walk():
                 for value, kind in self._needed(inner, top=inner is statement):

@@ -12,13 +12,14 @@ import importlib
 import re
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from twill.base.console import note
 from twill.base.errors import InputError, short
 from twill.base.names import elided
+from twill.frontends.triton_dump.guesses import may_be_left_out, plausible
 
 CONSTANT = "constexpr"
 DIVISIBLE = "D"  # what Triton's backend reads as divisible by 16
@@ -339,11 +340,6 @@ def check_complete(
         raise InputError(wanted, path=name, file=file)
 
 
-def may_be_left_out(parameter: Any) -> bool:
-    """A default is a constant; of a parameter that is none, only the absence of a value is."""
-    return bool(parameter.has_default and (parameter.is_constexpr or parameter.default is None))
-
-
 def _value(text: str, name: str, file: str) -> Any:
     if text.startswith(_LANGUAGE):
         language = importlib.import_module("triton.language")
@@ -373,18 +369,6 @@ def _type_or_value(text: str, name: str, file: str) -> Any:
     wanted = "a Triton type such as tensordesc<fp16[128,64]>, *fp16, i32, i32:16 or fp32"
     wrong = f"{short(text)} is not {wanted}, a number, or constexpr:VALUE"
     raise InputError(f"{wrong} (types of numbers are {', '.join(NUMBERS)})", path=name, file=file)
-
-
-def plausible(kernel: Any, given: Collection[str]) -> dict[str, str]:
-    """Return a setting for every parameter that needs one and is not given, guessed by its name."""
-    found = {}
-    for parameter in kernel.params:
-        name = parameter.name
-        kinds = {"ptr": "*fp16", "desc": "tensordesc<fp16[128,128]>", "scale": "fp32"}
-        guess = next((kind for part, kind in kinds.items() if part in name.lower()), "i32")
-        if name not in given and not may_be_left_out(parameter):
-            found[name] = "128" if parameter.is_constexpr else guess
-    return found
 
 
 def _shown(kernel: Any, given: Mapping[str, Any], settings: Mapping[str, str]) -> Iterator[str]:

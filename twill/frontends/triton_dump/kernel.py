@@ -30,10 +30,10 @@ from twill.frontends.triton_dump.call import (
     Configured,
     check_complete,
     example,
-    may_be_left_out,
     read_settings,
     with_strides,
 )
+from twill.frontends.triton_dump.guesses import may_be_left_out
 from twill.frontends.triton_dump.lower import (
     DEFAULT_WARPS,
     check_target,

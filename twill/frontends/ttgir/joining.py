@@ -20,6 +20,7 @@ from twill.artifacts.loop import Source
 from twill.frontends.ttgir.contiguity import Contiguity
 from twill.frontends.ttgir.kinds import LATER, MUTABLE_VIEWS, VIEWS
 from twill.frontends.ttgir.reader import Dump, attribute, has_body, name_of
+from twill.frontends.ttgir.rewriting import rewrite
 
 JOINED = "twill.joined"  # the attribute of a loop that has become a part of it
 AT_LEAST = 5  # predicate of `arith.cmpi`
@@ -39,6 +40,7 @@ def read_loop(source: Source) -> tuple[Dump, Operation]:
 @functools.lru_cache(maxsize=4)  # a search emits parts of the same kernel again and again
 def _read(text: str, number: int, *, joined: bool) -> tuple[Dump, Operation]:
     dump = Dump(text)
+    rewrite(dump)
     found = dump.loops()
     if joined:
         join(dump, found[number], found[number + 1])

@@ -1,0 +1,100 @@
+"""Rewritten kernels: early returns and splits in the form in which they are emitted.
+
+A kernel of several blocks, of which others only return, becomes one block with marks. A mark is an
+operation without results; programs leave at it if its operand is, or is not, true. A split around
+the loop becomes two, of one result each.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnregisteredOp, i64
+from xdsl.ir import Block, Operation
+
+from twill.frontends.ttgir.reader import Dump, has_body, name_of, string
+
+LEAVES, STAYS = "sched.leaves_if", "sched.stays_if"
+MARKS = (LEAVES, STAYS)
+PART = "sched.part"  # of a split: which half it is
+RETURNS = ("tt.return", "func.return")
+
+
+def rewrite(dump: Dump) -> None:
+    """Rewrite a kernel around its loops.
+
+    A condition around all that a kernel does is an early return, too. Blocks that do more than to
+    return stay.
+    """
+    for function in [o for o in dump.operations() if name_of(o) == "tt.func" and has_body(o)]:
+        first = function.regions[0].blocks[0]
+        while _continued(first) or _unwrapped(first):
+            pass
+        for block in list(function.regions[0].blocks)[1:]:
+            if not block.ops or (_returns(block) and not block.predecessors()):
+                function.regions[0].detach_block(block)
+    blocks = {loop.parent: None for loop in dump.loops()}
+    for split in [o for b in blocks if b for o in b.ops if name_of(o) == "tt.split"]:
+        _halve(split)
+
+
+def _halve(split: Operation) -> None:
+    """Replace a split by two, each of which makes a half."""
+    assert split.parent is not None
+    for part, result in enumerate(split.results):
+        attributes = {**split.attributes, PART: IntegerAttr(part, i64)}
+        attributes.pop("op_name__", None)
+        half = UnregisteredOp.with_name("tt.split").create(
+            operands=split.operands, result_types=[result.type], attributes=attributes
+        )
+        split.parent.insert_op_before(half, split)
+        result.replace_all_uses_with(half.results[0])
+    split.parent.erase_op(split)
+
+
+def _continued(first: Block) -> bool:
+    """Put the block after a branch of which the other way returns in its place; say if it was."""
+    end = first.last_op
+    if end is None or name_of(end) != "cf.cond_br" or len(end.operands) != 1:
+        return False
+    leaving = [_returns(way) for way in end.successors]
+    rest = end.successors[leaving.index(False)] if sum(leaving) == 1 else None
+    if rest is None or len(rest.predecessors()) != 1:
+        return False
+    _mark(end, LEAVES if leaving[0] else STAYS)
+    first.erase_op(end)
+    for operation in list(rest.ops):
+        first.add_op(rest.detach_op(operation))
+    return True
+
+
+def _unwrapped(first: Block) -> bool:
+    """Put what is in a last condition, if a loop is, in its place; say if it was."""
+    end = first.last_op
+    last = end.prev_op if end is not None and name_of(end) in RETURNS else None
+    if last is None or name_of(last) != "scf.if" or last.results:
+        return False
+    then, *others = last.regions
+    inside = [name_of(operation) for operation in then.walk()]
+    if "scf.for" not in inside or any(len(block.ops) > 1 for r in others for block in r.blocks):
+        return False
+    _mark(last, STAYS)
+    for operation in list(then.block.ops)[:-1]:
+        first.insert_op_before(then.block.detach_op(operation), last)
+    first.detach_op(last)
+    return True
+
+
+def _returns(block: Block) -> bool:
+    """Return whether all that a block does is to return."""
+    return [name_of(operation) in RETURNS for operation in block.ops] == [True]
+
+
+def _mark(condition: Operation, name: str) -> None:
+    """Put a mark before a branch, or a condition around statements."""
+    where = string(condition, "sched.location")
+    attributes = {"sched.location": StringAttr(where)} if where else {}
+    mark = UnregisteredOp.with_name(name).create(
+        operands=[condition.operands[0]], attributes=attributes
+    )
+    block = condition.parent
+    assert block is not None
+    block.insert_op_before(mark, condition)
