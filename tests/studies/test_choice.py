@@ -118,6 +118,24 @@ def test_the_least_cycles_of_kernels_compiled_as_written_are_chosen(
     }
 
 
+def test_a_kernel_that_only_spills_counts_with_the_worst_error_of_its_kind(
+    given: twill.Schedule, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = Evidence("spills or serialized products", 6, 0.07, 0.2, "one GPU")
+    told: dict[str, Judged | TwillError] = {
+        "faster": of(judged, 600),
+        "spills": replace(of(judged, 500, "spills"), evidence=wide),  # as if 625
+        "slower": of(judged, 650),
+        "order": replace(of(judged, 400, "spills", "order"), evidence=wide),
+        "unknown": replace(of(judged, 400, "spills"), evidence=None),
+    }
+    answers(monkeypatch, told)
+    _, trials = compiled_best([named(given, name) for name in reversed(told)])
+    ranked = [trial.schedule.name for trial in trials]
+    assert ranked[:3] == ["faster", "spills", "slower"]
+    assert [bool(trial.faults) for trial in trials] == [False, True, False, True, True]
+
+
 @pytest.mark.parametrize("compared", [True, False])
 def test_cycles_that_were_compared_with_no_measurement_say_so(
     given: twill.Schedule,
@@ -137,8 +155,9 @@ def test_cycles_that_were_compared_with_no_measurement_say_so(
 
 
 @pytest.mark.parametrize("ends", ["", "refused", "interrupted"])
+@pytest.mark.parametrize(("simulations", "each"), [(1000, 500), (64, 64), (20, 20)])
 def test_programs_of_the_static_models_machine_are_candidates_too(
-    given: twill.Schedule, ends: str
+    given: twill.Schedule, ends: str, simulations: int, each: int
 ) -> None:
     asked: list[Polishing] = []
 
@@ -149,7 +168,7 @@ def test_programs_of_the_static_models_machine_are_candidates_too(
         other = named(begin[0], f"other {len(asked)}")
         return Polished(named(begin[0], f"best {len(asked)}"), given, None, "", different=(other,))
 
-    how = Polishing(100, 0, (Conditions(),), 1, different=3)
+    how = Polishing(simulations, 0, (Conditions(),), 1, different=3)
     if ends == "interrupted":
         with pytest.raises(Interrupted) as stopped:
             with_modelled(search, (given,), how, Deadline())
@@ -158,7 +177,7 @@ def test_programs_of_the_static_models_machine_are_candidates_too(
         found = with_modelled(search, (given,), how, Deadline())
     names = [one.name for one in (found.schedule, *found.different)]
     assert names == (["best 1", "other 1"] if ends else ["best 1", "other 1", "best 2", "other 2"])
-    assert [(one.simulations, one.different) for one in asked] == [(50, 1)] * 2
+    assert [(one.simulations, one.different) for one in asked] == [(each, 1)] * 2
     assert [one.conditions[0].without for one in asked] == [frozenset(), frozenset(UNMODELLED)]
     # Promises are those of the simulated SM with all its mechanisms.
     assert {one.promise.interval_cycles for one in found.different[1:] if one.promise} <= {

@@ -22,7 +22,7 @@ from twill.base.formats import plural
 from twill.compiled import kept
 from twill.compiled.cubin import Cubin
 from twill.emit import emitted
-from twill.polish import Interrupted, Polished, polish, promised
+from twill.polish import Interrupted, Polished, polish, programs_of, promised
 from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies.depths import deepened
 from twill.studies.judged import Judged, judged_file
@@ -153,12 +153,14 @@ def with_modelled(
 ) -> Polished:
     """Search on the simulated SM, and on that of the static model; return what both found.
 
-    Each has half of the programs. A search finds programs for which its judge is too optimistic,
-    and the two are so for different ones; machine code chooses.
+    Each has half of the programs, at least those of quick effort. A search finds programs for which
+    its judge is too optimistic, and the two are so for different ones; machine code chooses.
     """
     if begin[0].machine.mechanisms is None:
         return search(begin, how)
-    half = replace(how, simulations=how.simulations // 2, different=how.different // 2)
+    least = min(how.simulations, programs_of("quick", begin[0].loop))
+    simulations = max(how.simulations // 2, least)
+    half = replace(how, simulations=simulations, different=how.different // 2)
     found = search(begin, half)
     left = [one.without | frozenset(UNMODELLED) for one in how.conditions]
     modelled = [replace(c, without=w) for c, w in zip(how.conditions, left, strict=True)]
@@ -185,7 +187,8 @@ def chosen(
 ) -> tuple[Polished, list[Trial]]:
     """Search for programs, and choose among the best by machine code.
 
-    If none is compiled as written, a second search keeps the registers that the compiler takes.
+    If the first one is not compiled as written, a second search keeps the registers that the
+    compiler takes.
     Its machine is the packaged one of the same name with ``_ptxas`` behind, if there is one.
 
     Parameters
@@ -238,13 +241,13 @@ def chosen(
 def fastest_on_gpu(
     found: Polished, trials: Sequence[Trial], seed: int = 0, report: Report = silent
 ) -> tuple[Polished, list[Trial]]:
-    """Measure the programs that are compiled as written, and choose the fastest.
+    """Measure the programs that are compiled as written, or only spill; choose the fastest.
 
     Machine code chooses where none can be measured.
     """
-    able = [trial for trial in trials if not trial.faults]
+    able = [trial for trial in trials if trial.only_spills or not trial.faults]
     answers = measured_in_rounds([emitted(trial.schedule) for trial in able], seed, report)
-    ranked = [trial for trial in trials if trial.faults]
+    ranked = [trial for trial in trials if trial not in able]
     for trial, answer in zip(able, answers, strict=True):
         if isinstance(answer, OnGpu):
             ranked.append(replace(trial, on_gpu=answer))
@@ -263,8 +266,8 @@ def compiled_best(
 ) -> tuple[Schedule, list[Trial]]:
     """Emit and compile programs, and choose the one whose machine code takes the fewest cycles.
 
-    Programs that are compiled as written come first. Kernels compiled before are not compiled
-    again.
+    Programs that are compiled as written come first, with those that only spill. Kernels compiled
+    before are not compiled again.
 
     Parameters
     ----------

@@ -38,10 +38,23 @@ class Trial:
         return None if self.judged is None else self.judged.cycles
 
     @property
+    def only_spills(self) -> bool:
+        """Whether it keeps its order, and spills, as kernels that were measured did."""
+        known = self.judged is not None and self.judged.evidence is not None
+        return known and self.code_cycles is not None and self.faults == ("spills",)
+
+    @property
     def worth(self) -> tuple[bool, float, float, float]:
-        """The key of programs in the order in which they are preferred."""
+        """The key of programs in the order in which they are preferred.
+
+        A program that only spills counts as slow as the worst prediction of such kernels was off.
+        """
         measured = math.inf if self.on_gpu is None else self.on_gpu.interval_cycles
         code = math.inf if self.code_cycles is None else self.code_cycles
+        if self.only_spills:
+            assert self.judged is not None
+            assert self.judged.evidence is not None
+            return False, measured, code / (1 - self.judged.evidence.worst), self.promised
         return bool(self.faults), measured, code, self.promised
 
     @property
