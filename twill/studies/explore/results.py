@@ -58,7 +58,7 @@ def sections(
             found.append(kernel_section(place, report))
         elif place.is_dir():
             raise InputError("a folder; name the schedules in it", file=str(place))
-        elif is_trace(place):
+        elif place.is_file() and is_trace(place):
             found.append(clocks_section(place))
         else:
             one = load_schedule(str(place))
