@@ -93,7 +93,7 @@ torch: $(VENV)/test
 results: $(VENV)/test
 	$(BIN)/python -m tests.validation.tables
 
-# docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
+# docs/gallery.md and its pictures, from the dumps; six minutes of a core.
 gallery: $(VENV)/test
 	$(BIN)/python -m tests.validation.gallery --jobs 2
 

@@ -10,9 +10,8 @@ import pytest
 
 import twill
 from tests.sim.test_known_bugs import BUGS, Bug
-from tests.support import promises as study
 from tests.support.commands import SIM, TWILL, in_process
-from tests.support.promises import Promise, main, promises
+from tests.support.promises import promises
 from tests.support.sampled import sampled
 from twill.artifacts.proof import Measured
 from twill.artifacts.proof import Promise as Promised
@@ -56,29 +55,6 @@ def test_without_time_there_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.promised is None
     assert found.excess is None
     assert "0.1 s" in found.note
-
-
-def test_a_broken_promise_shows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    late = Promise("slow_loop", "hopper_h100", 100.0, True, 110.0, False)
-    monkeypatch.setattr(study, "promises", lambda *_, **__: iter([late]))
-    main(None, timeout=1.0, iterations=8, as_json=False)
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if "slow_loop" in line]
-    assert row.split() == ["slow_loop", "100", "yes", "110", "+10.0%", "NO"]
-    main(None, timeout=1.0, iterations=8, as_json=True)
-    (data,) = json.loads(capsys.readouterr().out)
-    assert data["kept"] is False
-    assert data["excess"] == pytest.approx(0.1)
-
-
-def test_a_note_names_its_loop_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wide = Promise("wide_loop", "hopper_h100", note="wide_loop: too many registers")
-    monkeypatch.setattr(study, "promises", lambda *_, **__: iter([wide]))
-    main(None, timeout=1.0, iterations=8, as_json=False)
-    assert "\nwide_loop: too many registers\n" in capsys.readouterr().out
 
 
 def promising(schedule: twill.Schedule, interval: float, iterations: int = 64) -> twill.Schedule:

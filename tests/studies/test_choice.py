@@ -466,7 +466,8 @@ def test_a_kernel_is_compiled_again_only_if_it_is_another_one(
     asked: list[str] = []
     cubin = Cubin("kernel", 90, 4, 0, 0, "", "listing", (1, 2))
 
-    def compile_file(file: Path, _architecture: int) -> Cubin:
+    def compile_file(file: Path, _architecture: int, *, emitted: bool) -> Cubin:
+        assert emitted
         asked.append(file.read_text())
         return cubin
 

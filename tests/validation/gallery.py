@@ -205,7 +205,8 @@ def row(found: Way) -> list[object]:
     name, bound = found.packaged.kernel, found.bound
     by = bound and " ".join((bound.reason, *bound.of))
     warps = "+".join(map(str, found.groups)) or None
-    figures = [bound and bound.cycles, found.interval, over, "yes" if found.trips else "NO"]
+    interval = found.interval and round(found.interval, 1)
+    figures = [bound and bound.cycles, interval, over, "yes" if found.trips else "NO"]
     return [f"[{name}](#{name})", found.machine, _tile(found), by, warps, *figures]
 
 

@@ -1,6 +1,7 @@
 """Compiling a kernel file with Triton: ``python -m twill.compiled.compiler FILE ...``.
 
-Arguments are the kernel file, an architecture and the name of a file for the result.
+Arguments are the kernel file, an architecture, the name of a file for the result, and perhaps
+``--emitted``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
 # LLVM numbers the lines of inline assembly as if they were lines of the kernel file.
 _ASSEMBLY = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
 _LINE = re.compile(r"^\s*\.loc\s.*\n", re.MULTILINE)
+# Sections of a cubin that have lines of source.
+_LINES = (".debug", ".nv_debug", ".rela.debug", ".rela.nv_debug")
 _ELEMENTS = {
     "fp16": "float16",
     "bf16": "bfloat16",
@@ -40,10 +43,13 @@ _ELEMENTS = {
 }
 
 
-def main(path: str, architecture: int, result: str) -> None:
-    """Compile a kernel file and write what is known of it, or why it is not compiled, as JSON."""
+def main(path: str, architecture: int, result: str, *options: str) -> None:
+    """Compile a kernel file and write what is known of it, or why it is not compiled, as JSON.
+
+    `options`: ``--emitted`` for a file whose top uses nothing of what it imports for the host.
+    """
     try:
-        found = compiled(_imported(path), architecture)
+        found = compiled(_imported(path, emitted="--emitted" in options), architecture)
     except Exception as error:
         found = {"error": elided(one_line(_reason(error)), LONGEST_REASON)}
     write_whole(result, json.dumps(found))
@@ -91,7 +97,10 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
         name = nvidia.sm_arch_from_capability(architecture)
         options = ["-lineinfo", "-v", "--regAllocOptLevel=2", f"--gpu-name={name}"]
         log = _said([nvidia.get_ptxas(architecture).path, *options, ptx, "-o", again])
-        if _said([*disassembler, cubin]) != _said([*disassembler, again]):
+        ours, theirs = _sections(Path(again).read_bytes()), _sections(kernel.asm["cubin"])
+        # Disassembled only if they differ: that takes longer than ptxas.
+        same = _without_lines(ours) == _without_lines(theirs)
+        if not same and _said([*disassembler, cubin]) != _said([*disassembler, again]):
             raise RuntimeError("ptxas makes other code of the same PTX")
         listing = _said([*disassembler, "-hex", "-gi", again])
     return {
@@ -101,19 +110,31 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
         "tensor_columns": kernel.metadata.tmem_size or 0,
         "log": log,
         "listing": listing,
-        "targets": _targets(kernel.asm["cubin"]),
+        "targets": _targets(theirs),
     }
 
 
-def _targets(cubin: bytes) -> list[int]:
-    """Return the words of the section ``.nv.constant2`` of an ELF file of 64 bits (TIS ELF 1.2)."""
+def _sections(cubin: bytes) -> dict[str, bytes]:
+    """Return the sections of an ELF file of 64 bits by name (TIS ELF 1.2)."""
     (headers,) = struct.unpack_from("<Q", cubin, 40)
     size, count, names = struct.unpack_from("<HHH", cubin, 58)
     sections = [struct.unpack_from("<IIQQQQ", cubin, headers + n * size) for n in range(count)]
+    found = {}
     for name, _, _, _, begin, length in sections:
-        if cubin.startswith(b".nv.constant2", sections[names][4] + name):
-            return [word for (word,) in struct.iter_unpack("<I", cubin[begin : begin + length])]
-    return []
+        place = sections[names][4] + name
+        named = cubin[place : cubin.index(b"\0", place)].decode()
+        found[named] = cubin[begin : begin + length]
+    return found
+
+
+def _without_lines(sections: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: words for name, words in sections.items() if not name.startswith(_LINES)}
+
+
+def _targets(sections: dict[str, bytes]) -> list[int]:
+    """Return the words of the section ``.nv.constant2``: targets of indirect branches."""
+    of = [words for name, words in sections.items() if name.startswith(".nv.constant2")]
+    return [word for (word,) in struct.iter_unpack("<I", of[0])] if of else []
 
 
 def _with_layout(kind: str) -> str:
@@ -128,12 +149,12 @@ def _with_layout(kind: str) -> str:
     return f"{kind[:-1]},{layout!r}>"
 
 
-def _imported(path: str) -> ModuleType:
+def _imported(path: str, *, emitted: bool = False) -> ModuleType:
     spec = importlib.util.spec_from_file_location("kernel", path)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
-    missing = [name for name in HOST if importlib.util.find_spec(name) is None]
+    missing = [name for name in HOST if emitted or importlib.util.find_spec(name) is None]
     sys.modules.update({name: mock.MagicMock() for name in missing})
     spec.loader.exec_module(module)
     for name in missing:
@@ -148,4 +169,4 @@ def _said(command: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -57,7 +57,9 @@ class Cubin:
     targets: tuple[int, ...] = ()
 
 
-def compile_file(path: str | os.PathLike[str], architecture: int) -> Cubin:
+def compile_file(
+    path: str | os.PathLike[str], architecture: int, *, emitted: bool = False
+) -> Cubin:
     """Compile the entry of a kernel file; the file is imported, so that what it does happens.
 
     Parameters
@@ -67,6 +69,8 @@ def compile_file(path: str | os.PathLike[str], architecture: int) -> Cubin:
         ``KERNEL`` (its name).
     architecture : int
         90 or 100.
+    emitted : bool
+        Whether ``twill emit`` wrote it, so that PyTorch is not needed when it is imported.
 
     Raises
     ------
@@ -85,7 +89,7 @@ def compile_file(path: str | os.PathLike[str], architecture: int) -> Cubin:
         file, result = str(Path(path).resolve()), Path(folder) / "result.json"
         command = [sys.executable, "-m", "twill.compiled.compiler", file, str(architecture)]
         ended = subprocess.run(  # noqa: S603 - this Python, with files as arguments
-            [*command, str(result)],
+            [*command, str(result), *(["--emitted"] if emitted else [])],
             env={**os.environ, **SETTINGS, "TRITON_CACHE_DIR": folder},
             capture_output=True,
             text=True,

@@ -31,7 +31,7 @@ def compiled(path: Path, architecture: int) -> Cubin:
     """
     with contextlib.suppress(OSError, EOFError, zlib.error, ValueError, TypeError, TwillError):
         return _read(_file(path, architecture))
-    cubin = compile_file(path, architecture)
+    cubin = compile_file(path, architecture, emitted=True)
     with contextlib.suppress(OSError, TwillError):
         file = _file(path, architecture)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
@@ -53,6 +54,12 @@ def hopper_backward(case: Case) -> None:
     )
     kernels = {"joint": schedule, "joint, one stage": alone, "polished": program}
     case.compile("across", kernels)
+
+    def chosen(judge: Callable[[Strategy], Judged]) -> Callable[[Schedule], Judged]:
+        return lambda best: judge(Strategy(best, executed(best)))
+
+    judges = {"within": chosen(_within), "across": chosen(lambda does: _across(does, ""))}
+    case.judge_chosen(BACKWARD_HOPPER, judges)
     _judge_registers(case, interval)
 
 
@@ -80,8 +87,7 @@ def _judge_registers(case: Case, interval: int) -> None:
         reason=f"What keeps an iteration from fitting into {interval} cycles is {core}: its own "
         "chain of GEMMs and exponentials is longer than the busiest unit's work, with however many "
         f"registers ({free} at {interval} without a limit). Overlap across iterations closes that "
-        "gap, and its values fit the registers as our rules count them: a value staged for "
-        "another group, or handed to a GEMM, frees its registers at once.",
+        "gap, and its values fit the registers as our rules count them.",
     )
 
 

@@ -23,13 +23,13 @@ from twill.base.console import Report, silent
 from twill.base.deadline import Deadline
 from twill.base.errors import InputError, MissingLibraryError, RefusedError
 from twill.base.files import write_whole
+from twill.compiled import Finding, check
 from twill.compiled import Limits as CompiledLimits
-from twill.compiled import check
 from twill.emit import emitted
 from twill.engines import Limits
 from twill.frontends import load_loop, packaged_loops
 from twill.lower.prepare import prepared
-from twill.polish import polish, programs_of
+from twill.polish import DEFAULT_CONDITIONS, polish, programs_of
 from twill.problem import Problem
 from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request, answers, beginnings, engine_factory, range_prover
@@ -37,6 +37,7 @@ from twill.search.scheduler import solve
 from twill.search.search import least_interval
 from twill.sim.engine import UNMODELLED, Conditions
 from twill.sim.execute import run
+from twill.studies.choice import COMPILED, Polishing, polished
 from twill.verification import verify
 
 # Seconds for the families of an unsatisfiable core, once a question is answered with no.
@@ -157,6 +158,29 @@ class Case:
             self._claims[key] = replace(self._claims[key], compiled=said)
         self._since = monotonic()
 
+    def judge_chosen(self, loop: str, judges: Mapping[str, Callable[[Schedule], Judged]]) -> None:
+        """Judge claims, by key, of the program that machine code chooses, where there is Triton."""
+        requests = beginnings(Request(*packaged(loop)))
+        given, settings = requests[0], self.settings
+
+        def begin(machine: Machine) -> list[Schedule]:
+            return [*answers([replace(r, machine=machine) for r in requests], self._solved)]
+
+        count = programs_of(settings.effort, given.loop)
+        how = Polishing(count, 0, DEFAULT_CONDITIONS, settings.jobs, restart=begin)
+        with suppress(MissingLibraryError):
+            how = how.judged_by(COMPILED, given.loop, settings.effort)
+            _, (best, *_) = polished(begin(given.machine), how, self.report)
+            taken = "unknown" if best.code_cycles is None else f"{best.code_cycles:,.0f}"
+            fault = "; ".join(best.faults) or "as it is written"
+            for key, judge in judges.items():
+                (told, passed), claim = judge(best.schedule), self._claims[key]
+                said = f"chosen by machine code ({taken} cycles; {fault}): {told}: "
+                said += "holds" if passed else "does not hold"
+                both = "; ".join(filter(None, (claim.compiled, said)))
+                self._claims[key] = replace(claim, compiled=both)
+        self._since = monotonic()
+
     def work(self, body: Callable[[Case], None]) -> CaseResult:
         """Judge all claims; a refusal fails those that are left, and is what was found."""
         self._since = monotonic()
@@ -257,8 +281,13 @@ def compiler_says(schedule: Schedule) -> str:
             found = check(file, limits=CompiledLimits.of(machine)).findings
         except (RefusedError, InputError) as error:
             return str(error).removeprefix(f"{file}: ")
+    return said_of(found)
+
+
+def said_of(findings: Iterable[Finding]) -> str:
+    """Return findings in a kernel in words."""
     # The numbers of ptxas' messages say enough.
-    return "; ".join(LOSS.sub(r" \1", one.what) for one in found) or "as it is written"
+    return "; ".join(LOSS.sub(r" \1", one.what) for one in findings) or "as it is written"
 
 
 def packaged(name: str) -> tuple[Loop, Machine]:
