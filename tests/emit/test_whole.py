@@ -22,6 +22,7 @@ from twill.emit import emitted
 from twill.frontends import load_loop
 from twill.lower import baselines
 from twill.problem import build_problem
+from twill.sim.analysis.rings import with_more_slots
 from twill.sim.emulator import emulate
 
 
@@ -93,6 +94,30 @@ def test_tiles_that_are_stored_after_the_loop_are_kept_free() -> None:
 def test_a_kernel_that_exceeds_shared_memory_is_refused_with_its_bytes() -> None:
     with pytest.raises(RefusedError, match=r"takes \d+ bytes of shared memory .*, and has 230400"):
         emitted(larger(solved("gemm_two_tiles_hopper"), "b", 10))
+
+
+def four_slots() -> Schedule:
+    """Return a schedule of two tiles of 64 x 256, whose rings leave 33 KiB."""
+    given = solved("gemm_two_tiles_hopper")
+    return with_more_slots(given, 4 - max(s.slots for s in given.storage)).schedule
+
+
+def test_tiles_are_stored_through_rings_that_their_group_alone_has_read(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(emitted(four_slots()))
+    made = re.findall(r"stored1?_smem = (a\d)_smem\.reinterpret\((.+)\)", file.read_text())
+    assert sorted(made) == [(f"a{n}", "gl.float16, [64, 256], c_desc.layout") for n in (0, 1)]
+    computes_what_it_should(emulate(file, iterations=(5,), capability=HOPPER))
+
+
+def test_a_ring_that_another_group_still_reads_is_noticed(tmp_path: Path) -> None:
+    exchanged = {"a0": "a1", "a1": "a0"}
+    text = emitted(four_slots())
+    wrong = re.sub(r"= (a\d)(_smem\.re)", lambda found: f"= {exchanged[found[1]]}{found[2]}", text)
+    assert wrong != text
+    file = tmp_path / "kernel.py"
+    file.write_text(wrong)
+    assert not emulate(file, iterations=(5,), capability=HOPPER).passed
 
 
 def test_what_threads_exchange_to_store_a_tile_by_pointers_is_counted() -> None:

@@ -21,12 +21,12 @@ def gemm() -> twill.Schedule:
 
 
 def test_a_ring_has_the_slots_that_loads_from_dram_ask_for(gemm: twill.Schedule) -> None:
-    """Measured on an H200: a third slot brings 12 to 16 %, a fourth nothing."""
+    """Measured on an H200: a third slot brings 12 to 16 %; a fourth, by hand, nothing."""
     deep = deepened(gemm, DEFAULT_CONDITIONS)
     assert set(gemm.pipeline_depths.values()) == {2}
-    assert set(deep.pipeline_depths.values()) == {3}
+    assert set(deep.pipeline_depths.values()) == {4}
     assert epilogue_parts(deep) == 1
-    with pytest.raises(RefusedError, match="fewer slots leave more"):
+    with pytest.raises(RefusedError, match="slots that do not follow each other"):
         epilogue_parts(with_more_slots(deep, 1).schedule)
     assert twill.verify(deep).valid
     assert (gemm.promise, deep.promise) != (None, None)

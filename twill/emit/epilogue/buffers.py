@@ -19,6 +19,7 @@ from twill.emit.tree import Allocation
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.memory import exchanged_bytes
+from twill.frontends.types import Type
 
 TileKind = tuple[str, tuple[int, ...], str]
 """The group that stores a tile, its shape and elements."""
@@ -45,6 +46,7 @@ class EpilogueBuffers:
         self.staged: dict[SSAValue, str] = {}
         self._stage()
         self.reused: dict[TileKind, str] = {}
+        self._rings: dict[TileKind, str] = {}
         self.parts = self._split()
         _check_room(self.memories, self._used(), self._bytes(self.parts))
 
@@ -64,6 +66,8 @@ class EpilogueBuffers:
             narrow = any(self._tile(s)[1] // (2 * parts) < FEWEST_COLUMNS for s in stores)
             if whole or narrow or not stores:
                 self._reuse()
+                if used + self._bytes(1) > self.memories.allocations.available:
+                    self._reuse_rings()
                 return 1
             parts *= 2
         return parts
@@ -84,6 +88,26 @@ class EpilogueBuffers:
                     self.reused[key] = name
                     free.remove((root, name))
                     break
+
+    def _reuse_rings(self) -> None:
+        """Store through slots of the loop's rings that the storing group alone has read."""
+        shared = {storage.value: storage for storage, _, _ in self.memories.allocations.rings()}
+        rings = [s for s in shared.values() if s.memory == "smem" and s.slots > 1]
+        if self.memories.slots.persistent:  # a further output tile is loaded meanwhile
+            return
+        for group, statement in self.plans.stores():
+            key, tile = self._key(group, statement), self._tile_type(statement)
+            for storage in rings if key not in self.reused | self._rings else ():
+                slots, left = divmod(tile.checked_tile().bytes, storage.size)
+                readers = [storage.value, *(d.consumer for d in self._reads(storage.value))]
+                if left or slots > storage.slots or not self._is_over(readers, group):
+                    continue
+                ring = self.memories.slots.buffer(storage)
+                ring += f".slice(0, {slots})" if slots < storage.slots else ""
+                what = statements.contents(tile.dtype, tile.shape, self._layout(statement))
+                self._rings[key] = f"{ring}.reinterpret({what})"
+                rings.remove(storage)
+                break
 
     def _is_read_with(self, statement: Statement, root: SSAValue) -> bool:
         """Whether a buffer is read after a statement, or in the same loop."""
@@ -140,7 +164,7 @@ class EpilogueBuffers:
             self._key(g, s): self.source.type_of(s.operands[1]).checked_tile().bytes // parts
             for g, s in self.plans.stores()
         }
-        return sum(size for key, size in sizes.items() if key not in self.reused)
+        return sum(size for key, size in sizes.items() if key not in self.reused | self._rings)
 
     def buffer(self, statement: Statement) -> str:
         """Return the buffer through which a tile is stored, one for each kind of tile."""
@@ -159,9 +183,12 @@ class EpilogueBuffers:
             if name in made:
                 continue
             made.add(name)
+            group = next(g for g, s in self.plans.stores() if s is statement)
+            if place := self._rings.get(self._key(group, statement)):
+                yield Allocation(name, place)
+                continue
             shape = [*self._tile(statement)[:-1], self._tile(statement)[-1] // self.parts]
-            element = self.source.type_of(statement.operands[1]).dtype
-            layout = self.memories.slots.argument(statement.operands[0]) + ".layout"
+            element, layout = self._tile_type(statement).dtype, self._layout(statement)
             yield statements.shared_memory(name, statements.contents(element, shape, layout))
         for value, moved in self.plan.moved.items():
             kind = self.source.type_of(value)
@@ -171,11 +198,17 @@ class EpilogueBuffers:
             yield apart if place is None else Allocation(moved.buffer, place)
         yield from self.free.made
 
+    def _layout(self, statement: Statement) -> str:
+        return self.memories.slots.argument(statement.operands[0]) + ".layout"
+
+    def _tile_type(self, statement: Statement) -> Type:
+        return self.source.type_of(statement.operands[1])
+
     def _tile(self, statement: Statement) -> tuple[int, ...]:
-        return self.source.type_of(statement.operands[1]).shape
+        return self._tile_type(statement).shape
 
     def _key(self, group: str, statement: Statement) -> TileKind:
-        kind = self.source.type_of(statement.operands[1])
+        kind = self._tile_type(statement)
         return group, kind.shape, kind.dtype
 
 
