@@ -101,7 +101,7 @@ def blackwell_backward(case: Case) -> None:
     case.judge_solution("solved", schedule, 269.0)
     case.simulated("joint", schedule, f"{BACKWARD_BLACKWELL} joint")
     program, _ = case.polished(BACKWARD_BLACKWELL)
-    _judge_two(case, Strategy(schedule), Strategy(program, executed(program)))
+    _judge_two(case, schedule, Strategy(program, executed(program)))
     case.compile("two", {"joint": schedule, "polished": program})
     _judge_three(case, schedule)
     _judge_modulo(case, schedule)
@@ -137,8 +137,11 @@ def _if_faster(case: Case, problem: Problem, unit: str) -> str:
     )
 
 
-def _judge_two(case: Case, found: Strategy, does: Strategy) -> None:
-    case.judge_both("two", _two(found), _two(does))
+def _judge_two(case: Case, schedule: Schedule, does: Strategy) -> None:
+    found = Strategy(schedule)
+    reason = "With the tensor memory of the whole kernel counted, the least interval takes "
+    reason += f"{schedule.stages} stages and {len(schedule.groups)} groups."
+    case.judge_both("two", _two(found), _two(does), reason)
     case.judge_both(
         "alternate",
         _alternate(found),
