@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import io
@@ -437,7 +438,8 @@ KERNEL = SimpleNamespace(
             *(("a_desc", False), ("c_ptr", False), ("n", False), ("bias_ptr", True)),
             *(("ROWS", False), ("KIND", False), ("STAGES", True)),
         )
-    ]
+    ],
+    parse=lambda: ast.parse("def k(): return 1 if KIND else 2"),
 )
 """What the reader of settings sees of a kernel: types of three arguments, values of the others."""
 SETTINGS = (
