@@ -187,8 +187,7 @@ def chosen(
 ) -> tuple[Polished, list[Trial]]:
     """Search for programs, and choose among the best by machine code.
 
-    If the first one is not compiled as written, a second search keeps the registers that the
-    compiler takes.
+    If none is compiled as written, a second search keeps the registers that the compiler takes.
     Its machine is the packaged one of the same name with ``_ptxas`` behind, if there is one.
 
     Parameters
@@ -220,7 +219,8 @@ def chosen(
         best, trials = compiled_best((found.schedule, *found.different), jobs, report)
         found = replace(found, schedule=best)
         strict = f"{best.machine.name}{STRICT}"
-        if not trials[0].faults or strict not in packaged_machines():
+        written = any(not trial.faults for trial in trials)
+        if written or strict not in packaged_machines():
             return found, trials
         if best.machine != Machine.named(best.machine.name):  # the user's own, of the same name
             return found, trials
