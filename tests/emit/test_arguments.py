@@ -145,3 +145,18 @@ def test_a_kernel_without_its_steady_loop_is_wrong(tmp_path: Path) -> None:
     broken.write_text(text.replace("in tl.range(1, iterations)", "in tl.range(1, 1)"))
     assert broken.read_text() != text
     assert not emulate(broken, iterations=[2, 3], victims=False, capability=HOPPER).passed
+
+
+def test_arguments_are_looked_for_once_for_all_programs_of_a_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, machine = load_loop("gemm_pointers_hopper"), twill.Machine.named("hopper_h100")
+    first = emitted(baselines.multi_warp(loop, machine))
+
+    def searched(_: object) -> None:
+        raise AssertionError("looked for again")
+
+    monkeypatch.setattr(Choice, "_searched", searched)
+    assert emitted(baselines.multi_warp(loop, machine)) == first
+    with pytest.raises(AssertionError, match="looked for again"):
+        emitted(baselines.multi_warp(load_loop("rms_norm_gemm"), machine))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import struct
 from collections.abc import Iterable, Iterator
@@ -75,6 +76,8 @@ class Source:
                 "until they are cut or resized (loop dump --subtiles splits the kernel itself)"
             )
         given = loop.source.model_copy(update={"joined": None}) if as_written else loop.source
+        said = given.model_dump_json().encode()
+        self.identity = hashlib.blake2b(said, digest_size=16).hexdigest()
         self.dump, self.loop = read_loop(given)
         self.parts = [self.loop]  # the loops as they are written
         if as_written and loop.source.joined:

@@ -82,6 +82,7 @@ class Found:
 
 
 UNFIT = Found(apart=10 * NEVER, faults=10 * NEVER)
+_FOUND: dict[tuple[str, int], Arguments] = {}  # by the source, and its fewest iterations
 
 
 class Choice:
@@ -104,7 +105,14 @@ class Choice:
 
     @cached_property
     def arguments(self) -> Arguments:
-        """The best arguments found: those that bound the loop first, then the rest."""
+        """The best arguments found, once for all programs of a loop."""
+        key = self.source.identity, self.counts[0]
+        if key not in _FOUND:
+            _FOUND[key] = self._searched()
+        return _FOUND[key]
+
+    def _searched(self) -> Arguments:
+        """Return the best arguments found: those that bound the loop first, then the rest."""
         bounds, others = self.candidates.bounds, self.candidates.others
         first = Arguments()
         for name, values in (bounds | others).items():
