@@ -12,6 +12,7 @@ from tests.emit.test_emit import ARGUMENTS, GALLERY, HOPPER, UNPACKAGED, written
 from tests.support.commands import in_process
 from tests.support.sampled import sampled
 from twill.base.errors import InputError
+from twill.emit.host import choice as choices
 from twill.emit.host.candidates import Entries, Size
 from twill.emit.host.choice import Choice, Found
 from twill.emit.source import Source
@@ -150,13 +151,15 @@ def test_a_kernel_without_its_steady_loop_is_wrong(tmp_path: Path) -> None:
 def test_arguments_are_looked_for_once_for_all_programs_of_a_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    loop, machine = load_loop("gemm_pointers_hopper"), twill.Machine.named("hopper_h100")
-    first = emitted(baselines.multi_warp(loop, machine))
+    monkeypatch.setattr(choices, "_FOUND", {})
+    loops = [load_loop(f"gemm_{name}_hopper") for name in ("pointers", "two_tiles")]
+    found = Choice(Source(loops[0]), 1).arguments
 
     def searched(_: object) -> None:
         raise AssertionError("looked for again")
 
     monkeypatch.setattr(Choice, "_searched", searched)
-    assert emitted(baselines.multi_warp(loop, machine)) == first
-    with pytest.raises(AssertionError, match="looked for again"):
-        emitted(baselines.multi_warp(load_loop("rms_norm_gemm"), machine))
+    assert Choice(Source(loops[0]), 1).arguments == found
+    for loop, least in ((loops[0], 2), (loops[1], 1)):
+        with pytest.raises(AssertionError, match="looked for again"):
+            _ = Choice(Source(loop), least).arguments
