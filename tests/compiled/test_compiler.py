@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from twill.compiled import compiler
-from twill.compiled.compiler import _imported, _sections, _targets, _without_lines
+from twill.compiled.compiler import _sections, _targets, _without_lines, imported
 
 
 def elf(**sections: bytes) -> bytes:
@@ -45,7 +45,7 @@ def test_an_emitted_file_is_imported_without_what_its_host_needs(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(compiler, "HOST", ("heavy",))
     (tmp_path / "kernel.py").write_text("import heavy\nKERNEL = 'kernel'\n")
-    assert _imported(str(tmp_path / "kernel.py"), emitted=True).KERNEL == "kernel"
+    assert imported(str(tmp_path / "kernel.py"), emitted=True).KERNEL == "kernel"
     assert "heavy" not in sys.modules
     with pytest.raises(RuntimeError, match="was imported"):
-        _imported(str(tmp_path / "kernel.py"))
+        imported(str(tmp_path / "kernel.py"))

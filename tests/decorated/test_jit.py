@@ -491,9 +491,12 @@ def test_the_first_call_on_a_gpu_writes_its_timeline(
     cuda = SimpleNamespace(get_device_name=lambda: "NVIDIA H200", synchronize=lambda: None)
     monkeypatch.setattr(launching, "_module", loaded)
     monkeypatch.setattr("twill.studies.timeline.timeline", compared)
-    zeros = lambda size, **_: np.zeros(size, np.int64).view(Clocks)  # noqa: E731
+
+    def zeros(size: int, **_: Any) -> Clocks:
+        return np.zeros(size, np.int64).view(Clocks)
+
     torch = SimpleNamespace(zeros=zeros, int64=None, cuda=cuda)
-    found = SimpleNamespace(import_module=lambda _: torch, util=importlib.util)
+    found = SimpleNamespace(import_module=lambda _: torch)
     monkeypatch.setattr(launching, "importlib", found)
     file = tmp_path / "timeline.json"
     kernel = _jit(PRODUCT, timeline=file)

@@ -90,7 +90,7 @@ def clocked(text: str, *, rounds: bool = True) -> Clocked:
     functions = {f.name: f for f in tree.body if isinstance(f, ast.FunctionDef)}
     places: list[Place] = []
     for role in {role.name: role for role in roles}.values():
-        _Reads(role, rounds, places).insert(functions[role.name])
+        _Reads(role, places, rounds=rounds).insert(functions[role.name])
     kernel = functions[next(_literals(tree, "KERNEL"))]
     _pass_on(kernel, {role.name for role in roles})
     _give(tree, functions.get("launch"), kernel.name)
@@ -106,7 +106,7 @@ def clocked(text: str, *, rounds: bool = True) -> Clocked:
 class _Reads:
     """Statements that read the clock, put into the function of a role."""
 
-    def __init__(self, role: Role, rounds: bool, places: list[Place]) -> None:  # noqa: FBT001
+    def __init__(self, role: Role, places: list[Place], *, rounds: bool) -> None:
         self._role, self._places = role, places
         self._loops = {loop.first for loop in role.loops if rounds}
         marks = [mark for loop in role.loops for mark in loop.marks]

@@ -49,7 +49,7 @@ def main(path: str, architecture: int, result: str, *options: str) -> None:
     `options`: ``--emitted`` for a file whose top uses nothing of what it imports for the host.
     """
     try:
-        found = compiled(_imported(path, emitted="--emitted" in options), architecture)
+        found = compiled(imported(path, emitted="--emitted" in options), architecture)
     except Exception as error:
         found = {"error": elided(one_line(_reason(error)), LONGEST_REASON)}
     write_whole(result, json.dumps(found))
@@ -65,7 +65,7 @@ def _reason(error: BaseException) -> str:
 
 def compiled_kernel(path: str, architecture: int) -> Any:
     """Return the kernel that Triton compiles from a file for an architecture, such as 90."""
-    return _of_module(_imported(path), architecture)
+    return _of_module(imported(path), architecture)
 
 
 def _of_module(module: ModuleType, architecture: int) -> Any:
@@ -149,16 +149,21 @@ def _with_layout(kind: str) -> str:
     return f"{kind[:-1]},{layout!r}>"
 
 
-def _imported(path: str, *, emitted: bool = False) -> ModuleType:
+def imported(path: str, *, emitted: bool = False) -> ModuleType:
+    """Return a kernel file as a module; what is missing of `HOST`, or all of it, is a stand-in."""
     spec = importlib.util.spec_from_file_location("kernel", path)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
     missing = [name for name in HOST if emitted or importlib.util.find_spec(name) is None]
+    kept = {name: sys.modules[name] for name in missing if name in sys.modules}
     sys.modules.update({name: mock.MagicMock() for name in missing})
-    spec.loader.exec_module(module)
-    for name in missing:
-        del sys.modules[name]
+    try:  # other modules that are imported meanwhile stay
+        spec.loader.exec_module(module)
+    finally:
+        for name in missing:
+            del sys.modules[name]
+        sys.modules.update(kept)
     return module
 
 

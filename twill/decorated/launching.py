@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
 from twill.base.errors import RefusedError, TwillError
 from twill.base.files import write_whole
 from twill.compiled.clocks import CLOCKS, Clocked
+from twill.compiled.compiler import imported
 from twill.decorated.calls import Call
 from twill.decorated.devices import Device
 from twill.decorated.tensors import HostArray, check_memory, memory_of, on_gpu, on_host
 from twill.sim.emulator import failure, load, stand_ins
 
 IN_MEMORY = "*t"  # as types of tensors begin: pointers and ``tensordesc``
-HOST = ("pytest", "torch")  # what an emitted file imports and its launch needs not
 
 
 def launch(file: Path, call: Call, grid: Any, device: Device) -> None:
@@ -109,15 +106,4 @@ def _run(
 @functools.cache
 def _module(file: Path) -> ModuleType:
     """Return an emitted file as a module."""
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    missing = [name for name in HOST if importlib.util.find_spec(name) is None]
-    sys.modules.update({name: mock.MagicMock() for name in missing})
-    try:  # other modules that are imported meanwhile stay
-        spec.loader.exec_module(module)
-    finally:
-        for name in missing:
-            del sys.modules[name]
-    return module
+    return imported(str(file))

@@ -8,25 +8,18 @@ import subprocess
 SECONDS = 10  # after which nvidia-smi, which hangs where a driver does, is given up
 
 
-def said_by_driver(what: str, gpu: str = "0") -> str | None:
-    """Return what the driver says of a GPU, None if there is no driver.
-
-    Parameters
-    ----------
-    what : str
-        ``name``, ``clocks.sm``, ...
-    gpu : str
-        Its number or its UUID.
+def name_by_driver() -> str | None:
+    """Return the name of the first GPU, None if there is no driver.
 
     Raises
     ------
     OSError, subprocess.SubprocessError
-        If the driver finds no such GPU, or does not answer.
+        If the driver finds no GPU, or does not answer.
     """
     program = shutil.which("nvidia-smi")
     if program is None:
         return None
-    asked = [program, f"--id={gpu}", f"--query-gpu={what}", "--format=csv,noheader,nounits"]
+    asked = [program, "--id=0", "--query-gpu=name", "--format=csv,noheader"]
     told = subprocess.run(  # noqa: S603 - the driver's own program
         asked, capture_output=True, text=True, timeout=SECONDS, check=True
     )

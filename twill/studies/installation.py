@@ -16,7 +16,7 @@ from twill.engines.cbc import cbc
 from twill.sim.engine import issue
 from twill.solvers import import_yices
 from twill.solvers.scip import new_model
-from twill.studies.driver import said_by_driver
+from twill.studies.driver import name_by_driver
 
 REQUIRED = "pip install --force-reinstall {}"
 COLUMNS = (Column("part"), Column("version"), Column("needed for"), Column("how to get it"))
@@ -130,7 +130,7 @@ def _gpu(needed: str) -> Installed:
         remedy="a machine with an NVIDIA GPU and its driver",
     )
     try:
-        name = said_by_driver("name")
+        name = name_by_driver()
     except (OSError, subprocess.SubprocessError) as error:
         return replace(missing, problem=str(error))
     return missing if name is None else replace(missing, version=name, remedy="")

@@ -84,9 +84,7 @@ def measured(
     InputError
         If there is no GPU, or the file is no emitted kernel.
     """
-    torch, triton = _library("torch"), _library("triton")
-    if not torch.cuda.is_available():
-        raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
+    torch, triton = _libraries()
     try:
         module = _module(path, "CONFIG", "check", "bench")
         _give(module, path, given, arguments)
@@ -179,9 +177,7 @@ def read_clocks(
     InputError
         If there is no GPU, or the file is no emitted kernel.
     """
-    torch, _ = _library("torch"), _library("triton")
-    if not torch.cuda.is_available():
-        raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
+    torch, _ = _libraries()
     found = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel_with_clocks.py"
@@ -195,6 +191,14 @@ def read_clocks(
             torch.cuda.synchronize()
             found.append(values[CLOCKS].tolist())
     return str(torch.cuda.get_device_name()), found[1:]
+
+
+def _libraries() -> tuple[Any, Any]:
+    """Return PyTorch and Triton, where there is a GPU."""
+    torch, triton = _library("torch"), _library("triton")
+    if not torch.cuda.is_available():
+        raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
+    return torch, triton
 
 
 def _library(name: str) -> Any:

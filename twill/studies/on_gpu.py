@@ -19,7 +19,7 @@ from twill.base.errors import InputError, MissingLibraryError, RefusedError
 from twill.base.files import write_whole
 from twill.base.formats import plural
 from twill.base.names import elided, one_line
-from twill.studies.driver import said_by_driver
+from twill.studies.driver import name_by_driver
 from twill.studies.kernels import Measured
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 6
@@ -45,7 +45,7 @@ def check_gpu() -> None:
     if importlib.util.find_spec("torch") is None:
         raise MissingLibraryError("torch is not installed; it runs kernels on a GPU")
     try:
-        name = said_by_driver("name")
+        name = name_by_driver()
     except (OSError, subprocess.SubprocessError) as error:
         raise InputError(f"no GPU is at hand: {error}") from None
     if name is None:

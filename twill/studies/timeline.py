@@ -198,10 +198,9 @@ def simulated_clocks(made: Clocked, compiler: Callable[[Path, int], Cubin]) -> C
         one = run.steps[index].instruction
         if one.name == "CS2R" and "CLOCK" in one.operands[1] and one.line[0] == file.name:
             reads[one.line[1]][warp].append(cycle)
-    read = (reads[place.read] for place in made.places)
-    return tuple(
-        dict(enumerate(map(int, some[min(some)][:ROUNDS] if some else ()))) for some in read
-    )
+    # Of a partition of several groups of warps the first one counts.
+    first = [(of := reads[place.read])[min(of, default=0)] for place in made.places]
+    return tuple({n: int(cycle) for n, cycle in enumerate(some[:ROUNDS])} for some in first)
 
 
 def _pieces(
