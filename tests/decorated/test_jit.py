@@ -321,10 +321,10 @@ def test_what_cannot_be_built_is_said(searches: list[str]) -> None:
         assert said in found.stderr
         assert found.stderr.count("\n") == 1
     hiding = f"{ROOT}/tests/data/kernels/called.py:hiding"
-    given = ("-m", HOPPER, "--set", "x_ptr=*fp32", "--set", "i=i32", "--set", "N=128")
+    given = ("-m", HOPPER, "--set", "x_ptr=*fp32", "--set", "load=i32", "--set", "N=128")
     found = in_process(*TWILL, "build", hiding, *given)
     assert found.returncode == 1
-    assert "i: an argument of this name has no template" in found.stderr
+    assert "load: an argument of this name has no template" in found.stderr
     assert searches
 
 
@@ -429,9 +429,19 @@ def test_arguments_of_which_a_kernel_assumes_otherwise_are_refused(searches: lis
         _multiply(kernel, a, b, a)
     with pytest.raises(twill.RefusedError, match="loop has at least"):
         kernel[1, 1](a, b, c, 0, 64, 64, 64, **TILE)
-    with pytest.raises(twill.RefusedError, match="i: an argument of this name has no template"):
+    with pytest.raises(twill.RefusedError, match="load: an argument of this name has no template"):
         _jit(CALLED.hiding)[1,](np.zeros(256, np.float32), 256, N=128)
     assert set(searches) == {"gemm_pointers", "hiding"}
+
+
+def test_arguments_called_as_something_of_the_emitted_code_are_none_of_it(
+    searches: list[str],
+) -> None:
+    numbers, out = np.arange(8192, dtype=np.float32), np.zeros(256, np.float32)
+    _jit(CALLED.hidden, on_refusal="error")[1,](numbers, 8192, 2.0, out, 128, N=128)
+    assert (out[:128] == 0).all()
+    assert (out[128:] == 2 * numbers.reshape(64, 128).sum(0)).all()
+    assert searches == ["hidden"]
 
 
 def test_a_global_that_changed_is_refused_as_by_triton(

@@ -93,7 +93,8 @@ def _run(
 ) -> None:
     arguments, memory = {}, {}
     for name, kind in module.SIGNATURE.items():
-        value = arguments[name] = call.arguments[name]
+        written = name if name in call.arguments else name.rstrip("_")  # see `Source.argument`
+        value = arguments[name] = call.arguments[written]
         if kind[0] in IN_MEMORY:
             arguments[name], memory[name] = taken(value), value
     check_memory(memory, module.OUTPUTS)

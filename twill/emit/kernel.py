@@ -16,7 +16,7 @@ from twill.emit.fixed import Fixed
 from twill.emit.host.choice import Choice
 from twill.emit.layouts import Layouts
 from twill.emit.memory.memories import Memories
-from twill.emit.names import DONE, FIRST, LINE, RESERVED, SEAM, TRIPS
+from twill.emit.names import DONE, FIRST, LINE, SEAM, TRIPS
 from twill.emit.outside import Outside
 from twill.emit.partitions.partition import Partition
 from twill.emit.printer import lines_of, printed
@@ -193,7 +193,7 @@ class _Kernel:
     def _refuse_names(self, functions: Iterable[str]) -> None:
         """Refuse arguments that hide a name of the emitted code."""
         for name in self._kernel_arguments:
-            if name in (*RESERVED, *functions, self.kernel_name, "tl"):
+            if name in (*functions, self.kernel_name, "tl"):
                 raise RefusedError(f"{name}: an argument of this name has no template; rename it")
 
     @property

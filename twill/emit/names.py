@@ -36,6 +36,7 @@ RESERVED = {
     "torch",
     "tile",
 }
+"""Names of the emitted code, none of which ends with an underscore."""
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Names:
     def __call__(self, name: str) -> str:
         """Return the identifier of a value."""
         found = re.sub(r"\W", "_", name)
-        if keyword.iskeyword(found) or found in RESERVED or found in self.taken:
+        while keyword.iskeyword(found) or found in RESERVED or found in self.taken:
             found += "_"
         return found
 

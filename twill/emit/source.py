@@ -16,6 +16,7 @@ from xdsl.ir import Operation as Statement
 from twill.artifacts.loop import Loop
 from twill.base.errors import RefusedError
 from twill.base.graphs import reached
+from twill.emit.names import RESERVED, Names
 from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.joining import read_loop
 from twill.frontends.ttgir.kinds import is_selection
@@ -133,7 +134,20 @@ class Source:
 
     def argument(self, value: SSAValue) -> str:
         """Return the name of an argument of the kernel, or of a loop."""
+        name = self._written(value)
+        if value.owner is not self.blocks[0]:
+            return name
+        first, *rest = name.split(".")
+        return ".".join([self._apart.get(first, first), *rest])
+
+    def _written(self, value: SSAValue) -> str:
         return self.dump.arguments.get(value) or value.name_hint or ""
+
+    @cached_property
+    def _apart(self) -> dict[str, str]:
+        """Other names for arguments that are called as something of the emitted code."""
+        names = Names({self._written(a).partition(".")[0] for a in self.blocks[0].args})
+        return {name: names(name) for name in names.taken & RESERVED}
 
     def type_of(self, value: SSAValue) -> Type:
         """Return the type of a value."""

@@ -42,11 +42,19 @@ def halved(x_ptr, n):
 
 
 @triton.jit
-def hiding(x_ptr, i, N: tl.constexpr):
+def hiding(x_ptr, load, N: tl.constexpr):
     total = tl.zeros([N], tl.float32)
-    for start in range(0, i, N):
+    for start in range(0, load, N):
         total += tl.load(x_ptr + start + tl.arange(0, N))
     tl.store(x_ptr + tl.arange(0, N), total)
+
+
+@triton.jit
+def hidden(part, i, tile, tile_, begin, N: tl.constexpr):
+    total = tl.zeros([N], tl.float32)
+    for start in range(0, i, N):
+        total += tl.load(part + start + tl.arange(0, N)) * tile
+    tl.store(tile_ + begin + tl.arange(0, N), total)
 
 
 FACTOR = tl.constexpr(2)

@@ -209,7 +209,8 @@ class Candidates:
 
     def _is_divisor(self, name: str) -> bool:
         return any(
-            name_of(s) in ("arith.divsi", "arith.remsi") and s.operands[1].name_hint == name
+            name_of(s) in ("arith.divsi", "arith.remsi")
+            and self.source.argument(s.operands[1]) == name
             for s in self.statements
         )
 
@@ -244,7 +245,7 @@ class Candidates:
 
     def _sizes(self, name: str) -> list[Value]:
         """Return candidates for a number that bounds no loop."""
-        if not any(v.uses for v in self.source.blocks[0].args if v.name_hint == name):
+        if not any(v.uses for v in self.source.blocks[0].args if self.source.argument(v) == name):
             return [USUAL]
         few = self._is_divisor(name) or self._counts_tiles(name) or name in self._leaving
         found = FEW if few else [ROOMY if self.source.varies else USUAL]

@@ -197,7 +197,7 @@ class Trial:
             If it cannot be executed so.
         """
         for value in self.integers.source.blocks[0].args:
-            name = value.name_hint or ""
+            name = self._name(value)
             number = self.numbers.get(name)
             # What is no number is only looked at where it is a pointer.
             self.known[value] = Pointer(name, np.int64(0)) if number is None else np.int64(number)
@@ -313,8 +313,7 @@ class Trial:
         return places
 
     def _name(self, value: SSAValue) -> str:
-        assert isinstance(value, BlockArgument)
-        return value.name_hint or ""
+        return self.integers.source.argument(value)
 
     def _note(self, descriptor: SSAValue, at: list[Any], tile: SSAValue) -> None:
         made = self.known.get(descriptor)
