@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from twill.lower.iterations import Iteration, not_negative
@@ -51,11 +50,6 @@ class Names:
         while keyword.iskeyword(found) or found in RESERVED or found in self.taken:
             found += "_"
         return found
-
-
-def names_beside(arguments: Iterable[str]) -> Names:
-    """Return identifiers that are none of the kernel's arguments."""
-    return Names(set(arguments))
 
 
 def number(iteration: Iteration) -> str:

@@ -92,6 +92,9 @@ class Source:
         self.counter = block.args[0]
         self.lower, self.upper, self.step = list(self.loop.operands)[:3]
         self.blocks = list(reversed(list(_around(self.loop))))
+        self.apart: dict[str, str] = {}
+        names = Names({self.argument(a).partition(".")[0] for a in self.blocks[0].args})
+        self.apart |= {name: names(name) for name in names.taken & RESERVED}
         if len(self.function.regions[0].blocks) > 1:
             raise RefusedError(
                 f"{self.dump.kernel}: a return before the end, after statements of its own, has no "
@@ -116,38 +119,23 @@ class Source:
         """Return the kernel's arguments as its source has them."""
         found = []
         for argument in self.blocks[0].args:
-            name = self.argument(argument)
-            if "." not in name:
-                text, kind = str(argument.type), self.dump.type_of(argument)
-                tile = tile_of_descriptor(text)
-                if tile is not None:
-                    found.append(Parameter(name, tile[1], tile[0]))
-                elif text.startswith("!tt.ptr<"):
-                    found.append(
-                        Parameter(
-                            name, element_of(text.removeprefix("!tt.ptr<")[:-1]), pointer=True
-                        )
-                    )
-                else:
-                    found.append(Parameter(name, kind.dtype))
+            name, text = self.argument(argument), str(argument.type)
+            if (tile := tile_of_descriptor(text)) is not None:
+                found.append(Parameter(name, tile[1], tile[0]))
+            elif text.startswith("!tt.ptr<"):
+                element = element_of(text.removeprefix("!tt.ptr<")[:-1])
+                found.append(Parameter(name, element, pointer=True))
+            elif "." not in name:
+                found.append(Parameter(name, self.dump.type_of(argument).dtype))
         return found
 
     def argument(self, value: SSAValue) -> str:
         """Return the name of an argument of the kernel, or of a loop."""
-        name = self._written(value)
-        if value.owner is not self.blocks[0]:
-            return name
-        first, *rest = name.split(".")
-        return ".".join([self._apart.get(first, first), *rest])
-
-    def _written(self, value: SSAValue) -> str:
-        return self.dump.arguments.get(value) or value.name_hint or ""
-
-    @cached_property
-    def _apart(self) -> dict[str, str]:
-        """Other names for arguments that are called as something of the emitted code."""
-        names = Names({self._written(a).partition(".")[0] for a in self.blocks[0].args})
-        return {name: names(name) for name in names.taken & RESERVED}
+        name = self.dump.arguments.get(value) or value.name_hint or ""
+        first, dot, rest = name.partition(".")
+        return (
+            (self.apart.get(first, first) if value.owner is self.blocks[0] else first) + dot + rest
+        )
 
     def type_of(self, value: SSAValue) -> Type:
         """Return the type of a value."""

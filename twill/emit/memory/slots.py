@@ -9,7 +9,7 @@ from twill.base.errors import RefusedError
 from twill.base.graphs import reached
 from twill.emit.expressions.gluon import Gluon
 from twill.emit.layouts import Layouts
-from twill.emit.names import Names, names_beside, slot_and_parity
+from twill.emit.names import Names, slot_and_parity
 from twill.emit.source import BlockArgument, Source, SSAValue, Statement
 from twill.frontends.ttgir.kinds import DESCRIPTOR, kind_of
 from twill.frontends.ttgir.reader import name_of
@@ -32,7 +32,7 @@ class Slots:
     def __init__(self, schedule: Schedule, source: Source, layouts: Layouts) -> None:
         self.schedule, self.source, self.layouts = schedule, source, layouts
         self.parameters = source.parameters()
-        self.names: Names = names_beside(p.name for p in self.parameters)
+        self.names: Names = Names({p.name for p in self.parameters})
         self.made: dict[SSAValue, str] = {}
         for statement in source.blocks[0].ops:
             if name_of(statement) == DESCRIPTOR:
