@@ -177,6 +177,7 @@ def test_triton_specializes_attention_as_the_packaged_order_says(
         return "\n".join(lower._listing_before(specialized, lowering, canonical=False).lines)
 
     monkeypatch.setattr(lower, "dumped", lines)
+    monkeypatch.setattr(lower, "LEFT_OUT", ())
     settings = settings_of(SIGNATURES["attention_forward"], {"M": 128, "N": 128, "D": 128})
     text = dump_kernel(f"{tmp_path / 'kernel.py'}:attention_forward", settings, 100)
     specialize = text[text.index('"ttg.warp_specialize"') :]

@@ -25,7 +25,8 @@ STOP_BEFORE = {90: "add_hopper_warpspec", 100: "add_assign_latencies"}
 SCHEDULED_BEFORE = {90: "add_pipeline", 100: "add_warp_specialize"}
 # The first pass after that.
 PIPELINED_BEFORE = {90: "add_coalesce_async_copy", 100: "add_optimize_partition_warps"}
-FUSES = "add_fuse_nested_loops"  # a pass of Triton's pipelining: a schedule needs loops as written
+# Passes of Triton's pipelining that are left out: a schedule needs loops as written.
+LEFT_OUT = ("add_fuse_nested_loops", "add_hopper_warpspec", "add_warp_specialize")
 DEFAULT_WARPS = 4
 WARPS = (1, 2, 4, 8, 16, 32)
 # Triton 3.9 warns where a program does not choose.
@@ -210,7 +211,7 @@ def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
             if threading.get_ident() != thread:
                 return original(*arguments, **keywords)
             stopped = stopped or add == name
-            return None if stopped or add == FUSES else original(*arguments, **keywords)
+            return None if stopped or add in LEFT_OUT else original(*arguments, **keywords)
 
         return wrapper
 
