@@ -593,7 +593,7 @@ def test_loops_by_name_and_by_number() -> None:
         loop = packaged("attention_forward_causal.sm90", chosen)
         assert len(loop.operations) == operations
     assert message(twill.RefusedError, "attention_forward_causal.sm100").startswith(
-        "there are 2 loops to choose from, of which one is scheduled (--loop): 0 (start at "
+        "there are 2 loops to choose from (twill schedule --loop takes one): 0 (start at "
     )
     assert message(twill.InputError, "gemm_persistent.sm90", "2").startswith(
         "loop: there is no loop called '2'; there are: 0 (tile at gemm.py:73:5), 1 (k at "

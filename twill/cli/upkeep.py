@@ -9,7 +9,6 @@ import typer
 from typer import Argument, Option
 
 from twill.base.console import note, say_written
-from twill.base.errors import InputError
 from twill.base.files import STANDARD_OUTPUT, write_whole
 from twill.cli.command import command, tell
 from twill.cli.options import Json, parse_settings
@@ -21,7 +20,8 @@ def doctor(
         str | None, Argument(metavar="FILE.py", help="A file of Triton kernels to examine.")
     ] = None,
     machine: Annotated[
-        str | None, Option("--machine", "-m", help="With a file: where its kernels will run.")
+        str | None,
+        Option("--machine", "-m", help="With a file: where kernels run that name no machine."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -53,9 +53,8 @@ def _examine(file: str, machine: str | None, settings: list[str], *, as_json: bo
     from twill.artifacts.machine import Machine
     from twill.decorated.ahead import diagnosed, print_diagnoses
 
-    if machine is None:
-        raise InputError("name the machine that the kernels will run on", path="--machine")
-    found = diagnosed(file, parse_settings(settings), Machine.named(machine))
+    on = None if machine is None else Machine.named(machine)
+    found = diagnosed(file, parse_settings(settings), on)
     show = partial(print_diagnoses, found)
     data = {"kernels": [asdict(one) for one in found]}
     tell("kernel-forms", lambda: data, show, as_json=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -68,8 +69,10 @@ class Diagnosis:
     refused: str = ""
 
 
-def diagnosed(file: str, settings: Mapping[str, str], machine: Machine) -> list[Diagnosis]:
-    """Return what `twill.jit` would do with each kernel of a file.
+def diagnosed(file: str, settings: Mapping[str, str], machine: Machine | None) -> list[Diagnosis]:
+    """Return what `twill.jit` would do with each kernel of a file that no other one calls.
+
+    `machine`: in place of those that the file names.
 
     `settings`: as `twill loop dump` takes them, for all kernels that have such a parameter. Others
     have their defaults, and else what `plausible` guesses.
@@ -77,13 +80,28 @@ def diagnosed(file: str, settings: Mapping[str, str], machine: Machine) -> list[
     Raises
     ------
     InputError
-        If the file cannot be imported, or has no kernel.
+        If the file cannot be imported, or has no kernel, or one without a machine.
     """
-    module = imported(file, architecture_of(machine))
-    names = [n for n in kernels_of(module) if not undecorated(vars(module)[n]).is_gluon()]
-    if not names:
+    module = imported(file, FIRST if machine is None else architecture_of(machine))
+    kernels = {name: undecorated(vars(module)[name]) for name in kernels_of(module)}
+    called = {call for name, one in kernels.items() for call in _called(one) if call != name}
+    found = []
+    for name, one in kernels.items():
+        if not one.is_gluon() and name not in called:
+            named = vars(module)[name]
+            on = machine or (named.machine if isinstance(named, Kernel) else None)
+            if on is None:
+                wrong = f"name the machine that {name} will run on"
+                raise InputError(wrong, path="--machine")
+            found.append(_diagnosed(named, name, settings, on))
+    if not found:
         raise InputError("no function of the file is decorated with triton.jit", file=file)
-    return [_diagnosed(vars(module)[name], name, settings, machine) for name in names]
+    return found
+
+
+def _called(kernel: Any) -> set[str]:
+    calls = (node for node in ast.walk(kernel.parse()) if isinstance(node, ast.Call))
+    return {call.func.id for call in calls if isinstance(call.func, ast.Name)}
 
 
 def _diagnosed(named: Any, name: str, settings: Mapping[str, str], machine: Machine) -> Diagnosis:

@@ -47,7 +47,7 @@ _NUMBER = re.compile(r'("arith\.constant"\(\) <\{value = )(.*?)(\}>)')
 _QUOTED = re.compile(r'("arith\.constant"\(\) <\{value = )"(.*?)"(\}>)')
 _ARGUMENT = re.compile(r'loc\("([^"]+)"\(')
 _PLACE = re.compile(r"(.*):(\d+):(\d+)")
-STRUCTURAL = ("builtin.", "scf.", "tt.func", "tt.return")  # how names of statements begin
+STRUCTURAL = ("builtin.", "scf.", "cf.", "tt.func", "tt.return")  # how names of statements begin
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,7 @@ class _Parts:
     def __init__(self, members: frozenset[Dimension], factor: int, names: Sequence[str]) -> None:
         self.axes, self.factor, self.names = dict(members), factor, names
         self._values: dict[SSAValue, list[SSAValue]] = {}
+        self._blocks: dict[Block, Block] = {}
         self._context = Context(allow_unregistered=True)
         self._context.load_dialect(Builtin)
 
@@ -185,6 +186,7 @@ class _Parts:
     def _structural(self, old: Operation) -> Operation:
         """Return a statement with all parts of its operands, results and blocks."""
         operands = list(chain.from_iterable(self._values[value] for value in old.operands))
+        self._blocks |= {block: Block() for region in old.regions for block in region.blocks}
         regions = [Region([self._block(one) for one in region.blocks]) for region in old.regions]
         types = [self._types(result) for result in old.results]
         properties = dict(old.properties)
@@ -198,6 +200,7 @@ class _Parts:
             result_types=list(chain.from_iterable(types)),
             properties=properties,
             attributes=dict(old.attributes),
+            successors=[self._blocks[block] for block in old.successors],
             regions=regions,
         )
         results = iter(made.results)
@@ -207,8 +210,8 @@ class _Parts:
 
     def _block(self, old: Block) -> Block:
         types = [self._types(argument) for argument in old.args]
-        block = Block(arg_types=list(chain.from_iterable(types)))
-        arguments = iter(block.args)
+        block = self._blocks[old]
+        arguments = iter([block.insert_arg(one, len(block.args)) for own in types for one in own])
         for argument, own in zip(old.args, types, strict=True):
             found = [next(arguments) for _ in own]
             self._values[argument] = list(found)

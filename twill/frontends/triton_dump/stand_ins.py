@@ -14,9 +14,9 @@ from twill.frontends.triton_dump.call import (
     described,
 )
 
-# Numbers for which Triton takes an argument to be of a type.
+# Numbers for which Triton takes an argument to be of a type, as large as sizes of tensors are.
 INSTANCES = {
-    "i1": True, "i32": 3, "i32:16": 16, "i64": 2**40 + 1, "i64:16": 2**40, "fp32": 0.5,
+    "i1": True, "i32": 4099, "i32:16": 4096, "i64": 2**40 + 1, "i64:16": 2**40, "fp32": 0.5,
 }  # fmt: skip
 
 

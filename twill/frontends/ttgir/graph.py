@@ -49,7 +49,7 @@ def choose_loop(dump: Dump, wanted: str | None) -> Operation:
         apart = join(dump, *candidates) if next_to else "between them is more than arithmetic"
     if len(candidates) > 1 and apart is not None:
         several = (
-            f"there are {len(candidates)} loops to choose from, of which one is scheduled (--loop)"
+            f"there are {len(candidates)} loops to choose from (twill schedule --loop takes one)"
         )
         why = f"; {apart}" if apart else ""
         raise refused(dump.file, f"{several}: {_listed(dump, loops)}{why}")
