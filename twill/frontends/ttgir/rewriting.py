@@ -1,15 +1,18 @@
-"""Rewritten kernels: early returns and splits in the form in which they are emitted.
+"""Rewritten kernels: early returns, conditions and splits in the form in which they are emitted.
 
 A kernel of several blocks, of which others only return, becomes one block with marks. A mark is an
-operation without results; programs leave at it if its operand is, or is not, true. A split around
-the loop becomes two, of one result each.
+operation without results; programs leave at it if its operand is, or is not, true. Stores under a
+condition around the loop have it as their mask. A split there becomes two, of one result each.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnregisteredOp, i64
-from xdsl.ir import Block, Operation
+from collections.abc import Sequence
 
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnregisteredOp, i1, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from twill.frontends.ttgir.kinds import ELEMENTWISE, VIEWS, kind_of
 from twill.frontends.ttgir.reader import Dump, has_body, name_of, string
 
 LEAVES, STAYS = "sched.leaves_if", "sched.stays_if"
@@ -32,8 +35,58 @@ def rewrite(dump: Dump) -> None:
             if not block.ops or (_returns(block) and not block.predecessors()):
                 function.regions[0].detach_block(block)
     blocks = {loop.parent: None for loop in dump.loops()}
-    for split in [o for b in blocks if b for o in b.ops if name_of(o) == "tt.split"]:
+    around = [operation for block in blocks if block for operation in block.ops]
+    for split in [o for o in around if name_of(o) == "tt.split"]:
         _halve(split)
+    for condition in [o for o in around if name_of(o) == "scf.if" and _only_stores(o)]:
+        _masked(condition)
+
+
+def _only_stores(condition: Operation) -> bool:
+    """Whether a condition is only around stores by pointers, and values computed for them."""
+    then, *others = condition.regions
+    inside = [o for o in then.walk() if name_of(o) != "scf.yield"]
+    return (
+        not any(len(block.ops) > 1 for region in others for block in region.blocks)
+        and not condition.results
+        and any(name_of(o) == "tt.store" for o in inside)
+        and all(name_of(o) == "tt.store" or _is_computed(o) for o in inside)
+    )
+
+
+def _is_computed(operation: Operation) -> bool:
+    views = name_of(operation) in (*VIEWS, "arith.constant", "ttg.convert_layout")
+    return views or kind_of(operation) in ELEMENTWISE
+
+
+def _masked(condition: Operation) -> None:
+    """Put what is in a condition in its place, and the condition into the masks of its stores."""
+    (flag,), block = condition.operands, condition.parent
+    assert block is not None
+    for operation in list(condition.regions[0].block.ops)[:-1]:
+        block.insert_op_before(condition.regions[0].block.detach_op(operation), condition)
+        if name_of(operation) != "tt.store":
+            continue
+        pointer, value, *masks = operation.operands
+        mask = flag
+        if isinstance(pointer.type, TensorType):
+            kind = TensorType(i1, pointer.type.get_shape(), pointer.type.encoding)
+            mask = _added("tt.splat", [flag], kind, operation)
+        if masks:
+            mask = _added("arith.andi", [*masks, mask], mask.type, operation)
+        operation.operands = [pointer, value, mask]
+    block.erase_op(condition)
+
+
+def _added(name: str, operands: Sequence[SSAValue], kind: Attribute, before: Operation) -> SSAValue:
+    where = string(before, "sched.location")
+    attributes = {"sched.location": StringAttr(where)} if where else {}
+    made = UnregisteredOp.with_name(name).create(
+        operands=operands, result_types=[kind], attributes=attributes
+    )
+    assert before.parent is not None
+    before.parent.insert_op_before(made, before)
+    return made.results[0]
 
 
 def _halve(split: Operation) -> None:
