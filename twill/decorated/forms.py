@@ -38,16 +38,19 @@ class Form:
         Cycles that an iteration takes at least, over all parts.
     split : Split, optional
         Parts of its tiles; None as written.
+    narrow : bool
+        Whether it has fewer warps than the call asks for, for machines that refuse all others.
     """
 
     loop: Loop
     bound: float
     split: Split | None = None
+    narrow: bool = False
 
     def __str__(self) -> str:
         """Return the form in words."""
         if self.split is None:
-            return "as written"
+            return f"as written{f' with {LEAST_WARPS} warps' if self.narrow else ''}"
         return f"{self.split.factor} sub-tiles along {self.split.along}"
 
 
@@ -71,15 +74,16 @@ def forms(
     file = kernel.fn.__code__.co_filename
     fuses = bool(options.get("enable_fp_fusion", True))
 
-    def form(how: Split | None) -> Form:
+    def form(how: Split | None, *, narrow: bool = False) -> Form:
         each = warps if how is None else max(LEAST_WARPS, warps // how.factor)
+        each = LEAST_WARPS if narrow else each
         given = {**options, "num_warps": min(each, warps)}
         text = dump_call(kernel, arguments, architecture, given, file, how)
         loop = extract(text, file=kernel.__name__, name=kernel.__name__, fp_fusion=fuses)
         attributes.check(Source(loop))
         if how is not None and (wrong := impossible_product(loop, machine)):
             raise RefusedError(wrong)
-        return Form(loop, program_bound(loop, machine).cycles, how)
+        return Form(loop, program_bound(loop, machine).cycles, how, narrow)
 
     found = [form(None)]
     least = min(machine.products.rows) if machine.products is not None else 1
@@ -87,7 +91,10 @@ def forms(
     for factor in FACTORS:
         with contextlib.suppress(TwillError):  # the kernel as written is still there
             found += [form(how) for how in splits(*asked, factor=factor, least=least)[:1]]
-    return sorted(found, key=lambda one: one.bound)
+    if warps > LEAST_WARPS:
+        with contextlib.suppress(TwillError):
+            found.append(form(None, narrow=True))
+    return sorted(found, key=lambda one: (one.narrow, one.bound))
 
 
 def fastest(found: Sequence[Form], solved: Callable[[Loop], tuple[Schedule, str]]) -> str:
@@ -104,7 +111,8 @@ def fastest(found: Sequence[Form], solved: Callable[[Loop], tuple[Schedule, str]
     refused: list[RefusedError] = []
     for form in found:
         best = min(made, default=None)
-        if best is not None and (len(made) == MOST_SOLVED or form.bound > best[0] * (1 - WITHIN)):
+        better = best is None or form.bound <= best[0] * (1 - WITHIN)
+        if made and (len(made) == MOST_SOLVED or form.narrow or not better):
             break
         try:
             schedule, kernel = solved(form.loop)
