@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,12 @@ from twill.decorated.forms import Form, fastest
 
 
 def _chosen(
-    monkeypatch: pytest.MonkeyPatch, *given: tuple[float, float | None]
+    monkeypatch: pytest.MonkeyPatch, *given: tuple[float, float | None], narrow: bool = False
 ) -> tuple[str, list[str]]:
-    """Return the kernel and what was scheduled, of forms with a bound and cycles or a refusal."""
+    """Return the kernel and what was scheduled, of forms with a bound and cycles or a refusal.
+
+    `narrow`: whether the last has fewer warps.
+    """
     cycles = {f"form{n}": taken for n, (_, taken) in enumerate(given)}
     asked: list[str] = []
 
@@ -32,6 +36,7 @@ def _chosen(
     monkeypatch.setattr(forms, "cycles_of", lambda loop: cycles[loop.name])
     loops = (small_loop([op("a", "tc")]).model_copy(update={"name": name}) for name in cycles)
     made = [Form(loop, bound) for loop, (bound, _) in zip(loops, given, strict=True)]
+    made[-1] = replace(made[-1], narrow=narrow)
     return fastest(made, solved), asked
 
 
@@ -45,6 +50,9 @@ def test_forms_are_scheduled_until_no_bound_is_low_enough(monkeypatch: pytest.Mo
         "form2",
         ["form0", "form1", "form2"],
     )
+    taken = _chosen(monkeypatch, (1000, 1500), (900, 905), narrow=True)
+    assert taken == ("form0", ["form0"])
+    assert _chosen(monkeypatch, (1000, None), (900, 905), narrow=True)[0] == "form1"
     with pytest.raises(twill.RefusedError, match="form0 has no room"):
         _chosen(monkeypatch, (1000, None), (1200, None))
 

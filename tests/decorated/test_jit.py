@@ -345,6 +345,10 @@ def test_the_doctor_says_what_becomes_of_a_files_kernels(searches: list[str]) ->
     assert said["gemm_persistent"][:2] == ("as written", ["tile", "k"])
     flag = plausible(_module("tests/data/kernels/others.py").seen_blocks, ())
     assert (flag["MASKED"], flag["M"]) == ("False", "128")
+    pointers = plausible(CALLED.hidden, ())
+    assert (pointers["part"], pointers["tile_"], pointers["tile"]) == ("*fp16", "*fp16", "i32")
+    unnamed = in_process(*TWILL, "doctor", str(ROOT / DEPLOYED), "--set", "M=64", "--set", "N=64")
+    assert unnamed.stdout.startswith("product: as written")
     assert not searches
 
 
@@ -438,7 +442,10 @@ def test_arguments_called_as_something_of_the_emitted_code_are_none_of_it(
     searches: list[str],
 ) -> None:
     numbers, out = np.arange(8192, dtype=np.float32), np.zeros(256, np.float32)
-    _jit(CALLED.hidden, on_refusal="error")[1,](numbers, 8192, 2.0, out, 128, N=128)
+    kernel = _jit(CALLED.hidden, on_refusal="error")
+    kernel[1,](numbers, 8192, 2.0, out, 0, N=128)
+    assert (out == 0).all(), "the condition is false"
+    kernel[1,](numbers, 8192, 2.0, out, 128, N=128)
     assert (out[:128] == 0).all()
     assert (out[128:] == 2 * numbers.reshape(64, 128).sum(0)).all()
     assert searches == ["hidden"]

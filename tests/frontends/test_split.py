@@ -115,12 +115,16 @@ def test_only_products_that_can_be_split_are_taken() -> None:
         split_of("3")
 
 
-def test_a_descriptor_that_is_made_has_smaller_tiles() -> None:
+@pytest.mark.parametrize("first", ["", "if rows == 0:\n        return\n    "])
+def test_a_descriptor_that_is_made_has_smaller_tiles(tmp_path: Path, first: str) -> None:
+    """Of a kernel that returns early, too."""
     settings = dict.fromkeys(("rows", "columns", "depth"), "i32:16")
     settings |= dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), "*fp16")
     settings |= {"M": "128", "N": "64", "K": "64"}
-    where = f"{ROOT / 'tests/data/kernels/integers.py'}:batched_product"
-    text = dump_kernel(where, settings, 90, split=Split(2, "acc:0"))
+    source = (ROOT / "tests/data/kernels/integers.py").read_text()
+    file, begins = tmp_path / "integers.py", "batch = tl.program_id(2)"
+    file.write_text(source.replace(begins, first + begins))
+    text = dump_kernel(f"{file}:batched_product", settings, 90, split=Split(2, "acc:0"))
     made = re.findall(r'make_tensor_descriptor".*tensordesc<(\w+),', text)
     assert made == ["64x64xf16"] * 3
     assert len(re.findall('"tt.descriptor_store"', text)) == 2
