@@ -349,6 +349,8 @@ def test_the_doctor_says_what_becomes_of_a_files_kernels(searches: list[str]) ->
     assert (pointers["part"], pointers["tile_"], pointers["tile"]) == ("*fp16", "*fp16", "i32")
     unnamed = in_process(*TWILL, "doctor", str(ROOT / DEPLOYED), "--set", "M=64", "--set", "N=64")
     assert unnamed.stdout.startswith("product: as written")
+    wrong = in_process(*TWILL, "doctor", str(ROOT / DEPLOYED), "--set", "nothing=64")
+    assert (wrong.returncode, wrong.stderr.count("--set nothing: no kernel of the file")) == (2, 1)
     assert not searches
 
 
