@@ -13,7 +13,7 @@ from typing import Any
 from twill.base.errors import RefusedError
 from twill.base.names import elided
 from twill.emit.source import Source, SSAValue, Statement
-from twill.frontends.ttgir.kinds import DESCRIPTOR, PRODUCTS, product_operands
+from twill.frontends.ttgir.kinds import ALLOCATIONS, DESCRIPTOR, PRODUCTS, kind_of, product_operands
 from twill.frontends.ttgir.reader import ANNOTATIONS, attribute, integer, name_of, string
 from twill.frontends.ttgir.rewriting import RETURNS
 
@@ -74,6 +74,9 @@ def refused(statement: Statement, what: str = "") -> RefusedError:
     """Return the refusal of a statement, with its place in the user's file and the reason."""
     where = string(statement, "sched.location")
     named = f"{name_of(statement)}{f' at {where}' if where else ''}"
+    readers = {kind_of(use.operation) for result in statement.results for use in result.uses}
+    if not what and name_of(statement) in ALLOCATIONS and readers & {"mma", "mma_scaled"}:
+        what = "it is for a product outside of the loop"
     return RefusedError(f"{named} has no template for kernels{what and f': {what}'}")
 
 
