@@ -18,6 +18,7 @@ from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.schedule import Schedule
+from twill.base.console import note
 from twill.base.errors import InputError, RefusedError, TwillError
 from twill.base.files import cache_folder, inside, write_whole
 from twill.decorated.calls import Call
@@ -79,6 +80,7 @@ def _emitted(kernel: Any, call: Call, device: Device, how: How) -> str:
     """Return the kernel of a call."""
     with gpu_of(device.architecture, "") if device.emulated else contextlib.nullcontext():
         found = forms(kernel, call.arguments, call.options, device.machine)
+    note(f"twill: {kernel.__name__}: a first call is scheduled and compiled, for a minute or more")
 
     def solved(loop: Loop, **wishes: Any) -> tuple[Schedule, str]:
         made = schedule(loop, device.machine, **wishes)
