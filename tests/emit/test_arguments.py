@@ -10,6 +10,7 @@ import pytest
 
 from tests.emit.test_emit import ARGUMENTS, GALLERY, HOPPER, UNPACKAGED, written
 from tests.support.commands import in_process
+from tests.support.pages import ROOT
 from tests.support.sampled import sampled
 from twill.base.errors import InputError
 from twill.emit.host import choice as choices
@@ -17,6 +18,8 @@ from twill.emit.host.candidates import Entries, Size
 from twill.emit.host.choice import Choice, Found
 from twill.emit.source import Source
 from twill.frontends import load_loop
+from twill.frontends.triton_dump import dump_kernel
+from twill.frontends.ttgir.extraction import extract
 from twill.sim.emulator import emulate, load, stand_ins
 
 
@@ -66,6 +69,15 @@ def test_lengths_reach_several_tiles_and_leave_no_program_without_an_iteration()
     runs = choice.runs(choice.arguments, 3, choice.candidates.slice)
     assert 3 * 64 < entries(1, 3) < entries(0, 3)
     assert all(run.trips[0] > 0 for run in runs)
+
+
+@pytest.mark.triton
+def test_programs_run_that_leave_by_a_number_in_memory_and_write_listed_rows() -> None:
+    kernel = f"{ROOT / 'tests/data/kernels/called.py'}:listed"
+    settings = dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), "*fp16") | {"depth": "i32:16", "N": "64"}
+    settings |= dict.fromkeys(("rows_ptr", "count_ptr"), "*i32")
+    found = Choice(Source(extract(dump_kernel(kernel, settings, 90))), 1).found
+    assert (found.trips, found.faults) == ((1, 2, 3, 8, 20), 0)
 
 
 def test_a_window_of_scores_is_narrower_than_the_rows() -> None:

@@ -58,6 +58,22 @@ def hidden(part, i, tile, tile_, begin, N: tl.constexpr):
         tl.store(tile_ + begin + tl.arange(0, N), total)
 
 
+@triton.jit
+def listed(a_ptr, b_ptr, c_ptr, rows_ptr, count_ptr, depth, N: tl.constexpr):
+    """A product of listed rows, as many as memory says."""
+    first = tl.program_id(0) * 64
+    if first >= tl.load(count_ptr):
+        return
+    rows = tl.load(rows_ptr + first + tl.arange(0, 64))
+    steps, columns = tl.arange(0, 64), tl.arange(0, N)
+    total = tl.zeros([64, N], tl.float32)
+    for k in range(0, depth, 64):
+        a = tl.load(a_ptr + rows[:, None] * depth + k + steps[None, :])
+        b = tl.load(b_ptr + (k + steps)[:, None] * N + columns[None, :])
+        total = tl.dot(a, b, total)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
 FACTOR = tl.constexpr(2)
 
 

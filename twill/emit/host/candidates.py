@@ -259,9 +259,10 @@ class Candidates:
         """Return candidates for a table that bounds no loop."""
         through = self._after_load(name)
         if through & set(MULTIPLIES):
-            return [Entries("tiles")]
+            return [Entries("tiles"), Entries("rows")]
         if "arith.cmpi" in through:
-            return [Entries("spread", Size(n)) for n in [*self._constants, *self.tiles]]
+            spread = [Entries("spread", Size(n)) for n in [*self._constants, *self.tiles]]
+            return [*spread, Entries("lengths", USUAL)]
         return [Entries("rows")]
 
     def _after_load(self, name: str) -> set[str]:
