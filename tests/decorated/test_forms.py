@@ -53,6 +53,8 @@ def test_forms_are_scheduled_until_no_bound_is_low_enough(monkeypatch: pytest.Mo
     taken = _chosen(monkeypatch, (1000, 1500), (900, 905), narrow=True)
     assert taken == ("form0", ["form0"])
     assert _chosen(monkeypatch, (1000, None), (900, 905), narrow=True)[0] == "form1"
+    with pytest.raises(twill.RefusedError, match="form1 has no room"):
+        _chosen(monkeypatch, (1000, None), (1200, None), narrow=True)
     with pytest.raises(twill.RefusedError, match="form0 has no room"):
         _chosen(monkeypatch, (1000, None), (1200, None))
 

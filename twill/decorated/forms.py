@@ -105,7 +105,7 @@ def fastest(found: Sequence[Form], solved: Callable[[Loop], tuple[Schedule, str]
     Raises
     ------
     RefusedError
-        If no form has a kernel: why the first has none.
+        If no form has a kernel: why the first has none, or the one with fewer warps.
     """
     made: list[tuple[float, str]] = []
     refused: list[RefusedError] = []
@@ -121,7 +121,7 @@ def fastest(found: Sequence[Form], solved: Callable[[Loop], tuple[Schedule, str]
             continue
         made.append((cycles_of(schedule), kernel))
     if not made:
-        raise refused[0]
+        raise refused[-1 if found[-1].narrow else 0]
     return min(made)[1]
 
 
