@@ -162,6 +162,20 @@ def test_the_interpreter_is_noticed(file: Path, monkeypatch: pytest.MonkeyPatch)
     assert message(f"{file}:scale", SCALE).startswith("TRITON_INTERPRET is set")
 
 
+def test_a_loop_that_asks_for_specialization_is_as_any_other(tmp_path: Path) -> None:
+    """Triton's pass for it fails for some kernels, and is not run."""
+    source = (ROOT / "traces" / "kernels" / "attention_forward.py").read_text()
+    settings = settings_of(SIGNATURES["attention_forward"], {"M": 64, "N": 128, "D": 128})
+    found = []
+    for more in ("", ", warp_specialize=True"):
+        loop = f"tl.range(0, sequence, N{more})"
+        (tmp_path / "kernel.py").write_text(source.replace("range(0, sequence, N)", loop))
+        found.append(dump_kernel(f"{tmp_path / 'kernel.py'}:attention_forward", settings, 90))
+    plain, asking = (text.count("sched.stage") for text in found)
+    assert "warp_specialize" in found[1]
+    assert plain == asking > 10
+
+
 def test_triton_specializes_attention_as_the_packaged_order_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
