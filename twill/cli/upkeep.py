@@ -21,7 +21,7 @@ def doctor(
     ] = None,
     machine: Annotated[
         str | None,
-        Option("--machine", "-m", help="With a file: where kernels run that name no machine."),
+        Option("--machine", "-m", help="With a file: where its kernels run, whatever they name."),
     ] = None,
     settings: Annotated[
         list[str] | None,

@@ -86,7 +86,7 @@ def diagnosed(file: str, settings: Mapping[str, str], machine: Machine | None) -
     module = imported(file, FIRST if machine is None else architecture_of(machine))
     kernels = {name: undecorated(vars(module)[name]) for name in kernels_of(module)}
     known = {parameter.name for one in kernels.values() for parameter in one.params}
-    for name in settings.keys() - known:
+    for name in sorted(settings.keys() - known):
         raise InputError("no kernel of the file has such an argument", path=f"--set {name}")
     called = {call for name, one in kernels.items() for call in _called(one) if call != name}
     found = []

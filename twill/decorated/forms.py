@@ -74,26 +74,26 @@ def forms(
     file = kernel.fn.__code__.co_filename
     fuses = bool(options.get("enable_fp_fusion", True))
 
-    def form(how: Split | None, *, narrow: bool = False) -> Form:
-        each = warps if how is None else max(LEAST_WARPS, warps // how.factor)
-        each = LEAST_WARPS if narrow else each
-        given = {**options, "num_warps": min(each, warps)}
+    def form(how: Split | None, count: int) -> Form:
+        given = {**options, "num_warps": count}
         text = dump_call(kernel, arguments, architecture, given, file, how)
         loop = extract(text, file=kernel.__name__, name=kernel.__name__, fp_fusion=fuses)
         attributes.check(Source(loop))
         if how is not None and (wrong := impossible_product(loop, machine)):
             raise RefusedError(wrong)
+        narrow = how is None and count < warps
         return Form(loop, program_bound(loop, machine).cycles, how, narrow)
 
-    found = [form(None)]
+    found = [form(None, warps)]
     least = min(machine.products.rows) if machine.products is not None else 1
     asked = (kernel, arguments, architecture, {"num_warps": warps, **options})
     for factor in FACTORS:
         with contextlib.suppress(TwillError):  # the kernel as written is still there
-            found += [form(how) for how in splits(*asked, factor=factor, least=least)[:1]]
+            each = min(warps, max(LEAST_WARPS, warps // factor))
+            found += [form(how, each) for how in splits(*asked, factor=factor, least=least)[:1]]
     if warps > LEAST_WARPS:
         with contextlib.suppress(TwillError):
-            found.append(form(None, narrow=True))
+            found.append(form(None, LEAST_WARPS))
     return sorted(found, key=lambda one: (one.narrow, one.bound))
 
 

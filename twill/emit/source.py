@@ -92,7 +92,7 @@ class Source:
         self.counter = block.args[0]
         self.lower, self.upper, self.step = list(self.loop.operands)[:3]
         self.blocks = list(reversed(list(_around(self.loop))))
-        self.apart: dict[str, str] = {}
+        self.apart: dict[str, str] = {}  # arguments that are called as something emitted
         names = Names({self.argument(a).partition(".")[0] for a in self.blocks[0].args})
         self.apart |= {name: names(name) for name in names.taken & RESERVED}
         if len(self.function.regions[0].blocks) > 1:
@@ -133,9 +133,8 @@ class Source:
         """Return the name of an argument of the kernel, or of a loop."""
         name = self.dump.arguments.get(value) or value.name_hint or ""
         first, dot, rest = name.partition(".")
-        return (
-            (self.apart.get(first, first) if value.owner is self.blocks[0] else first) + dot + rest
-        )
+        apart = self.apart if value.owner is self.blocks[0] else {}
+        return apart.get(first, first) + dot + rest
 
     def type_of(self, value: SSAValue) -> Type:
         """Return the type of a value."""
