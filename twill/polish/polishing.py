@@ -123,12 +123,25 @@ def polish(
     return found
 
 
-def promised(schedule: Schedule, conditions: Sequence[Conditions]) -> Schedule | None:
-    """Return a program with its promise under other conditions, None if it does not run there."""
+def promised(
+    schedule: Schedule, conditions: Sequence[Conditions], *, like: Schedule | None = None
+) -> Schedule | None:
+    """Return a program with its promise under other conditions, None if it does not run there.
+
+    `like`: a program with a promise, from which this one was made.
+    """
     search = _Polishing(schedule, Judge(tuple(conditions)), silent)
     search.given_meets_bound()
     found = search.polished(TUNING.chains.last, 0)
-    return None if found is None else found.schedule
+    if found is None or like is None or like.promise is None:
+        return None if found is None else found.schedule
+    assert found.schedule.promise is not None
+    same = {
+        name: getattr(like.promise, name) for name in ("static_interval", "simulations", "seed")
+    }
+    return found.schedule.model_copy(
+        update={"promise": found.schedule.promise.model_copy(update=same)}
+    )
 
 
 class _Polishing:

@@ -24,6 +24,7 @@ from twill.compiled.cubin import Cubin
 from twill.emit import emitted
 from twill.polish import Interrupted, Polished, polish, programs_of, promised
 from twill.sim.engine import UNMODELLED, Conditions
+from twill.studies.barriers import with_fewer_barriers
 from twill.studies.depths import deepened
 from twill.studies.judged import Judged, judged_file
 from twill.studies.on_gpu import check_gpu, measured_in_rounds
@@ -34,6 +35,8 @@ JUDGE_VARIABLE = "TWILL_JUDGE"
 STRICT = "_ptxas"  # behind the name of a machine whose groups keep registers for the compiler
 DIFFERENT = {"quick": 3, "normal": 11, "thorough": 23}
 """Programs besides the best one that are compiled, by effort."""
+CHANGES = {"quick": 8, "normal": 32, "thorough": 64}
+"""Programs with fewer barriers that are compiled, at most, by effort."""
 
 
 def judge_of(loop: Loop, asked: str | None = None) -> str:
@@ -82,6 +85,8 @@ class Polishing:
     timeout: float | None = None
     # Programs besides the best one that are compiled; 0 where the simulated SM judges.
     different: int = 0
+    # Programs with fewer barriers than the chosen one that are compiled.
+    changes: int = 0
     # Whether those that are compiled as written are measured on the GPU at hand.
     measures: bool = False
     # Returns where a search for another machine begins; the given schedules without it.
@@ -90,8 +95,10 @@ class Polishing:
     def judged_by(self, asked: str | None, loop: Loop, effort: str) -> Polishing:
         """Return the same with what the judge of a loop needs; see `judge_of`."""
         judge = judge_of(loop, asked)
-        different = 0 if judge == SIMULATED else DIFFERENT[effort]
-        return replace(self, different=different, measures=judge == GPU)
+        if judge == SIMULATED:
+            return replace(self, different=0, changes=0)
+        different, changes = DIFFERENT[effort], CHANGES[effort]
+        return replace(self, different=different, changes=changes, measures=judge == GPU)
 
 
 def polished(
@@ -130,11 +137,17 @@ def polished(
 
     if not how.different:
         return _deepened(search(given), how), []
+
+    def compiled(schedules: Sequence[Schedule]) -> list[Trial]:
+        return compiled_best(schedules, how.jobs)[1]
+
     found, trials = chosen(both, given, how.jobs, report, restart=how.restart)
-    if not how.measures:
-        return found, trials
     try:
-        return fastest_on_gpu(found, trials, how.seed, report)
+        for better in with_fewer_barriers(trials[0], how.changes, compiled, how.conditions, report):
+            found, trials = replace(found, schedule=better.promising), [better, *trials]
+            if clock.late:
+                break
+        return fastest_on_gpu(found, trials, how.seed, report) if how.measures else (found, trials)
     except KeyboardInterrupt:
         raise Interrupted(found) from None
 

@@ -42,14 +42,11 @@ def deepened(schedule: Schedule, conditions: Sequence[Conditions]) -> Schedule:
         if interval >= cold * (1 - ENOUGH):
             break
         chosen, cold = program, interval
-    found = None if chosen is schedule else promised(chosen, conditions)
+    found = None if chosen is schedule else promised(chosen, conditions, like=schedule)
     if found is None or found.promise is None or schedule.promise is None:
         return schedule
-    if found.promise.interval_cycles > schedule.promise.interval_cycles:
-        return schedule
-    kept = ("static_interval", "simulations", "seed")
-    update = {name: getattr(schedule.promise, name) for name in kept}
-    return found.model_copy(update={"promise": found.promise.model_copy(update=update)})
+    slower = found.promise.interval_cycles > schedule.promise.interval_cycles
+    return schedule if slower else found
 
 
 def _deeper(schedule: Schedule) -> Iterator[Schedule]:

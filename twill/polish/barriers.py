@@ -1,0 +1,184 @@
+"""Programs with fewer barriers: some left out, others merged into one.
+
+A barrier costs its groups a rendezvous of their warps, an arrival and a wait. A lowered program has
+one for each value that it hands on, and one for each ring that is filled again. Some are implied by
+others through a further group. Tiles that are loaded together can share one, as in experts'
+kernels. `Judge.objection` decides whether a changed program is still right.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from twill.artifacts.program import (
+    Arrive,
+    Await,
+    Barrier,
+    Fence,
+    Instruction,
+    Interleave,
+    Issue,
+    Program,
+    Wait,
+)
+from twill.artifacts.schedule import Schedule
+from twill.base.names import MOST_LABEL
+from twill.lower.fences import with_fences
+from twill.lower.pipeline import Signal
+
+_FULL, _EMPTY = f".{Signal.FULL}", f".{Signal.EMPTY}"
+_Uses = Wait | Arrive
+
+
+def fewer_barriers(schedule: Schedule) -> Iterator[Schedule]:
+    """Yield programs with one change each, unchecked: a barrier left out, or two merged.
+
+    Barriers at which units arrive by themselves are not left out. Two are merged where one group
+    signals both, with those that say that the slots are free.
+    """
+    signalling = _signalling(schedule)
+    units = {signal for p in schedule.programs for part in p.issues for signal in part.signals}
+    for barrier in schedule.barriers:
+        if barrier.name not in units:
+            left = _Awaits(schedule, barrier.name)
+            yield _with(schedule, [left.without(program) for program in schedule.programs])
+    full = [barrier for barrier in schedule.barriers if barrier.name.endswith(_FULL)]
+    for first, second in itertools.combinations(full, 2):
+        if first.slots != second.slots or signalling[first.name] != signalling[second.name]:
+            continue
+        merged = _merged(schedule, first.name, second.name)
+        if merged is None:
+            continue
+        free = [one.name.removesuffix(_FULL) + _EMPTY for one in (first, second)]
+        if {*free} <= {barrier.name for barrier in merged.barriers}:
+            merged = _merged(merged, *free) or merged
+        yield merged
+
+
+def _signalling(schedule: Schedule) -> Mapping[str, Collection[str]]:
+    """Return the groups that signal each barrier, themselves or by what they issue."""
+    found = defaultdict[str, set[str]](set)
+    for program in schedule.programs:
+        for barrier in _arrivals(program.body):
+            found[barrier].add(program.group)
+        for part in program.issues:
+            for barrier in part.signals:
+                found[barrier].add(program.group)
+    return found
+
+
+def _arrivals(body: Sequence[Instruction]) -> list[str]:
+    return [one.barrier for one in body if isinstance(one, Arrive)]
+
+
+def _with(schedule: Schedule, programs: Sequence[Program], *changed: Barrier) -> Schedule:
+    """Return a schedule with other programs, the barriers that they use, and their fences."""
+    bare = [_body(p, [one for one in p.body if not isinstance(one, Fence)]) for p in programs]
+    used = {one.barrier for p in bare for one in p.body if isinstance(one, _Uses)}
+    used |= {signal for p in bare for part in p.issues for signal in part.signals}
+    barriers = (one for one in (*schedule.barriers, *changed) if one.name in used)
+    update = {
+        "programs": tuple(bare),
+        "barriers": tuple({one.name: one for one in barriers}.values()),
+        "promise": None,
+        "proof": None,
+    }
+    return with_fences(schedule.model_copy(update=update))
+
+
+def _body(program: Program, body: Sequence[Instruction]) -> Program:
+    # Made anew, not copied: properties that are cached belong to one body.
+    return Program(group=program.group, body=tuple(body))
+
+
+class _Awaits:
+    """A barrier that is left out, and the awaits that its arrivals needed.
+
+    Where a later await of the group implies such an await, it stands with the later one if its
+    value is carried to the next iteration, and is left out otherwise.
+    """
+
+    def __init__(self, schedule: Schedule, barrier: str) -> None:
+        self._barrier = barrier
+        loop, cost = schedule.loop, schedule.machine.cost
+        self._unit = {one.name: cost(one).steps[-1].unit for one in loop.operations}
+        self._carried = {one.producer for one in loop.dependences if one.distance}
+
+    def without(self, program: Program) -> Program:
+        """Return a group's program without the barrier."""
+        issued = {part.operation: n for n, part in enumerate(program.issues)}
+        body = list[Instruction]()
+        moved = list[tuple[Await, Await]]()
+        for n, one in enumerate(program.body):
+            if isinstance(one, Arrive) and one.barrier == self._barrier:
+                while body and isinstance(last := body[-1], Await | Fence):
+                    if isinstance(last, Await):
+                        later = self._implied_by(last, program.body[n:], issued)
+                        if later is None:
+                            break
+                        if last.operation in self._carried:
+                            moved.append((last, later))
+                    body.pop()
+            elif not (isinstance(one, Wait) and one.barrier == self._barrier):
+                body.append(one)
+        for last, later in moved:
+            body.insert(body.index(later), last)
+        return _body(program, body)
+
+    def _implied_by(
+        self, given: Await, rest: Sequence[Instruction], issued: Mapping[str, int]
+    ) -> Await | None:
+        """Return the first await behind it that implies it, of a younger command of its unit."""
+        if given.operation not in issued:
+            return None
+        for one in rest:
+            if (
+                isinstance(one, Await)
+                and one.operation in issued
+                and self._unit[one.operation] == self._unit[given.operation]
+                and issued[one.operation] > issued[given.operation]
+                and (one.stage, one.distance) == (given.stage, given.distance)
+            ):
+                return one
+        return None
+
+
+def _merged(schedule: Schedule, *names: str) -> Schedule | None:
+    """Return a schedule with two barriers as one, None where they concern other iterations.
+
+    A group waits where it waited for the first of them, and arrives where it did at the last.
+    """
+    rings = [barrier for barrier in schedule.barriers if barrier.name in names]
+    stems = [one.name.rpartition(".")[0] for one in rings]
+    name = ".".join((*stems, names[0].rpartition(".")[2]))
+    name = rings[0].name if len(name) > MOST_LABEL else name
+    programs, arrivals = list[Program](), 0
+    for program in schedule.programs:
+        told = [one for one in program.body if isinstance(one, Arrive) and one.barrier in names]
+        asked = [n for n in program.body if isinstance(n, Wait) and n.barrier in names]
+        signals = [one for part in program.issues for one in part.signals if one in names]
+        for uses in (told, asked):
+            concerned = {one.stage + one.distance for one in uses}
+            if len(concerned) > 1 or len({one.barrier for one in uses}) < len(uses):
+                return None
+        if told and signals:
+            return None
+        arrivals += bool(told) + len(signals)
+        left_out = (*told[:-1], *asked[1:])
+        kept = (one for one in program.body if one not in left_out)
+        programs.append(_body(program, [_renamed(one, names, name) for one in kept]))
+    return _with(schedule, programs, Barrier(name=name, slots=rings[0].slots, arrivals=arrivals))
+
+
+def _renamed(one: Instruction, names: Collection[str], name: str) -> Instruction:
+    """Return an instruction that uses a barrier instead of some others."""
+    if isinstance(one, _Uses) and one.barrier in names:
+        return one.model_copy(update={"barrier": name})
+    if isinstance(one, Issue) and not {*names}.isdisjoint(one.signals):
+        signals = dict.fromkeys(name if signal in names else signal for signal in one.signals)
+        return one.model_copy(update={"signals": tuple(signals)})
+    if isinstance(one, Interleave):
+        return one.model_copy(update={"parts": tuple(_renamed(p, names, name) for p in one.parts)})
+    return one
