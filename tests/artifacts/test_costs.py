@@ -149,7 +149,7 @@ def test_random_expressions_are_bounded_or_refused() -> None:
 
 LIMITED = """
 import resource
-from tests.artifacts.test_expressions import random_outcomes
+from tests.artifacts.test_costs import random_outcomes
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
 print(random_outcomes(1, 50_000))

@@ -11,7 +11,16 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, check_known, check_unique, refuse, says_schema
 from twill.artifacts.hardware import MOST_GROUPS
-from twill.artifacts.loop import MOST_DISTANCE, MOST_OPERATIONS, MOST_WARPS, Label, Loop, Many, Name
+from twill.artifacts.loop import (
+    MOST_CYCLES,
+    MOST_DISTANCE,
+    MOST_OPERATIONS,
+    MOST_WARPS,
+    Label,
+    Loop,
+    Many,
+    Name,
+)
 from twill.artifacts.machine import FACTS, Machine
 from twill.artifacts.program import (
     Arrive,
@@ -59,7 +68,7 @@ class TimeScale(Part):
     mode: Literal["exact", "normalized"] = "exact"
     costs: tuple[tuple[PositiveInt, PositiveInt], ...] = ()
     budget: PositiveInt | None = None
-    cycles_per_unit: Annotated[float, Field(gt=0)] = 1.0
+    cycles_per_unit: Annotated[float, Field(gt=0, le=MOST_CYCLES)] = 1.0
     distortion: Annotated[float, Field(ge=1)] = 1.0
 
 

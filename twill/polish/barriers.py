@@ -96,8 +96,8 @@ def _body(program: Program, body: Sequence[Instruction]) -> Program:
 class _Awaits:
     """A barrier that is left out, and the awaits that its arrivals needed.
 
-    Where a later await of the group implies such an await, it stands with the later one if its
-    value is carried to the next iteration, and is left out otherwise.
+    Such an await is left out where a later one of the group implies it. If its value is carried to
+    the next iteration, it stands before the later one instead.
     """
 
     def __init__(self, schedule: Schedule, barrier: str) -> None:

@@ -12,7 +12,8 @@ from twill.polish import Judge, fewer_barriers, program_key, promised
 from twill.sim.engine import Conditions
 from twill.studies.trials import Trial
 
-AT_ONCE = 4  # changes that are compiled before the best of them is made
+AT_ONCE = 4
+"""Changes that are compiled before the best of them is made."""
 Compile = Callable[[Sequence[Schedule]], list[Trial]]
 """Compiles programs, the best first."""
 
@@ -26,7 +27,7 @@ def with_fewer_barriers(
 ) -> Iterator[Trial]:
     """Yield better and better programs that differ in their barriers.
 
-    Of a few changes at a time the best one is made, if the machine code takes no more cycles then.
+    The best of `AT_ONCE` changes is made if the machine code takes no more cycles with it.
     The simulated SM checks each program for races first; see `fewer_barriers`. A program that takes
     no more than the bound is not changed.
 
