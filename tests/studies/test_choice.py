@@ -7,6 +7,7 @@ import lzma
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies import choice
 from twill.studies import judged as judging
 from twill.studies import trials as trials_of
+from twill.studies.barriers import with_fewer_barriers
 from twill.studies.choice import (
     COMPILED,
     GPU,
@@ -43,7 +45,8 @@ from twill.studies.choice import (
     with_modelled,
 )
 from twill.studies.judged import Evidence, Judged, evidence, judged_file, kind_of
-from twill.studies.trials import print_trials
+from twill.studies.trials import Trial, print_trials
+from twill.verification import verify
 from twill.verification.promise import unchecked
 
 GEMM = "gemm_two_tiles_hopper"
@@ -566,3 +569,46 @@ def test_a_defect_of_the_simulator_leaves_the_compiled_kernel(
     assert found.prediction is None
     assert "a defect of this simulator: KeyError" in found.unpredicted
     assert "R999" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("tries", "saves", "begin", "made", "compiled"),
+    [
+        (32, 10, 1300, 3, None),  # until no change is left
+        (5, 10, 1300, 2, 5),
+        (4, -10, 1300, 0, 4),
+        (32, 10, 1024, 0, 0),  # the bound
+        (0, 10, 1300, 0, 0),
+    ],
+)
+def test_barriers_are_left_out_for_as_long_as_that_saves_cycles(
+    given: twill.Schedule,
+    judged: Judged,
+    *,
+    tries: int,
+    saves: int,
+    begin: int,
+    made: int,
+    compiled: int | None,
+) -> None:
+    first, asked = len(given.barriers), list[str]()
+
+    def trial(schedule: twill.Schedule) -> Trial:
+        asked.append(schedule.name)
+        fewer = first - len(schedule.barriers)
+        return Trial(schedule, of(judged, begin - saves * fewer))
+
+    def compiles(schedules: Sequence[twill.Schedule]) -> list[Trial]:
+        return sorted(map(trial, schedules), key=lambda one: one.worth)
+
+    best = trial(given)
+    asked.clear()
+    found = [*with_fewer_barriers(best, tries, compiles, (Conditions(),))]
+    assert len(found) == made
+    assert compiled in (None, len(asked))
+    for before, after in pairwise([best, *found]):
+        assert after.worth[:-1] <= before.worth[:-1]
+        assert verify(after.schedule).valid
+        assert after.schedule.promise is not None
+        assert given.promise is not None
+        assert after.schedule.promise.simulations == given.promise.simulations

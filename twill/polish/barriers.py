@@ -28,22 +28,26 @@ from twill.base.names import MOST_LABEL
 from twill.lower.fences import with_fences
 from twill.lower.pipeline import Signal
 
-_FULL, _EMPTY = f".{Signal.FULL}", f".{Signal.EMPTY}"
+_FULL, _EMPTY, _ISSUED = f".{Signal.FULL}", f".{Signal.EMPTY}", f".{Signal.ISSUED}"
 _Uses = Wait | Arrive
 
 
 def fewer_barriers(schedule: Schedule) -> Iterator[Schedule]:
     """Yield programs with one change each, unchecked: a barrier left out, or two merged.
 
-    Barriers at which units arrive by themselves are not left out. Two are merged where one group
-    signals both, with those that say that the slots are free.
+    Barriers at which units arrive by themselves are not left out; those of turns are all at once.
+    Two are merged where one group signals both, with those that say that the slots are free.
     """
     signalling = _signalling(schedule)
     units = {signal for p in schedule.programs for part in p.issues for signal in part.signals}
-    for barrier in schedule.barriers:
-        if barrier.name not in units:
-            left = _Awaits(schedule, barrier.name)
-            yield _with(schedule, [left.without(program) for program in schedule.programs])
+    names = [barrier.name for barrier in schedule.barriers if barrier.name not in units]
+    turns = {name for name in names if name.endswith(_ISSUED)}
+    for left in (*({name} for name in names if name not in turns), *([turns] if turns else ())):
+        awaits = Awaits(schedule, left)
+        yield _with(schedule, few := [awaits.without(program) for program in schedule.programs])
+        every = [awaits.without(program, keep=True) for program in schedule.programs]
+        if every != few:
+            yield _with(schedule, every)
     full = [barrier for barrier in schedule.barriers if barrier.name.endswith(_FULL)]
     for first, second in itertools.combinations(full, 2):
         if first.slots != second.slots or signalling[first.name] != signalling[second.name]:
@@ -93,26 +97,29 @@ def _body(program: Program, body: Sequence[Instruction]) -> Program:
     return Program(group=program.group, body=tuple(body))
 
 
-class _Awaits:
-    """A barrier that is left out, and the awaits that its arrivals needed.
+class Awaits:
+    """Barriers that are left out, and the awaits that their arrivals needed.
 
     Such an await is left out where a later one of the group implies it. If its value is carried to
     the next iteration, it stands before the later one instead.
     """
 
-    def __init__(self, schedule: Schedule, barrier: str) -> None:
-        self._barrier = barrier
+    def __init__(self, schedule: Schedule, barriers: set[str]) -> None:
+        self._barriers = barriers
         loop, cost = schedule.loop, schedule.machine.cost
         self._unit = {one.name: cost(one).steps[-1].unit for one in loop.operations}
         self._carried = {one.producer for one in loop.dependences if one.distance}
 
-    def without(self, program: Program) -> Program:
-        """Return a group's program without the barrier."""
+    def without(self, program: Program, *, keep: bool = False) -> Program:
+        """Return a group's program without the barriers; `keep`: with all of its awaits."""
         issued = {part.operation: n for n, part in enumerate(program.issues)}
         body = list[Instruction]()
         moved = list[tuple[Await, Await]]()
         for n, one in enumerate(program.body):
-            if isinstance(one, Arrive) and one.barrier == self._barrier:
+            if isinstance(one, Arrive) and one.barrier in self._barriers:
+                others = _arrivals(program.body[n + 1 : n + 2])  # need the same awaits
+                if keep or not self._barriers >= {*others}:
+                    continue
                 while body and isinstance(last := body[-1], Await | Fence):
                     if isinstance(last, Await):
                         later = self._implied_by(last, program.body[n:], issued)
@@ -121,7 +128,7 @@ class _Awaits:
                         if last.operation in self._carried:
                             moved.append((last, later))
                     body.pop()
-            elif not (isinstance(one, Wait) and one.barrier == self._barrier):
+            elif not (isinstance(one, Wait) and one.barrier in self._barriers):
                 body.append(one)
         for last, later in moved:
             body.insert(body.index(later), last)
@@ -158,7 +165,7 @@ def _merged(schedule: Schedule, *names: str) -> Schedule | None:
     for program in schedule.programs:
         told = [one for one in program.body if isinstance(one, Arrive) and one.barrier in names]
         asked = [n for n in program.body if isinstance(n, Wait) and n.barrier in names]
-        signals = [one for part in program.issues for one in part.signals if one in names]
+        signals = [part for part in program.issues if not {*names}.isdisjoint(part.signals)]
         for uses in (told, asked):
             concerned = {one.stage + one.distance for one in uses}
             if len(concerned) > 1 or len({one.barrier for one in uses}) < len(uses):
