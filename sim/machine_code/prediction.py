@@ -18,6 +18,8 @@ from twill.sim.machine_code.transfers import Latency
 
 ITERATIONS = 8, 20, 32
 """Iterations of the three executions that are compared, equally far apart."""
+LONG = 8, 80, 152
+"""The same where latencies are given, which may be random."""
 SHIFTS = 0.0, 97.0, 211.0
 """Cycles by which partitions begin apart, in each of several executions."""
 BLOCKS = False, True  # whether it is the last one of the grid, of which the longer is taken
@@ -108,8 +110,9 @@ def predicted(
 ) -> Prediction:
     """Predict the cycles of a further iteration of a compiled kernel.
 
-    The kernel is executed with 8, 20 and 32 iterations; what twelve more take, twice, is
-    compared. Partitions begin at once, or some cycles apart.
+    The kernel is executed with the numbers of iterations in `ITERATIONS`, or in `LONG`; the cycles
+    that as many more iterations take, twice, are compared. Partitions begin at once, or some cycles
+    apart.
 
     Parameters
     ----------
@@ -128,14 +131,14 @@ def predicted(
         If an instruction is unknown, the kernel does not end, or more iterations take no longer.
     """
     steps = tuple(Step(one, costs) for one in read_listing(kernel.listing))
-    least, more, most = ITERATIONS
+    least, more, most = several = ITERATIONS if latency is None else LONG
 
     def launch(iterations: int, *, last: bool) -> Launch:
         return replace(launched(kernel, iterations, last=last), latency=latency)
 
     ends = {last: Scheduler(steps, launch(least, last=last), costs).run() for last in BLOCKS}
     last = ends[True].cycles >= ends[False].cycles
-    launches = [launch(n, last=last) for n in ITERATIONS]
+    launches = [launch(n, last=last) for n in several]
     runs = [
         [Scheduler(steps, replace(one, shift=shift), costs).run() for one in launches]
         for shift in SHIFTS

@@ -29,7 +29,7 @@ from twill.sim.machine_code.steps import Step
 from twill.sim.machine_code.tensor_core import TensorCore
 from twill.sim.machine_code.transfers import Transfers
 
-MOST_CYCLES = 600_000
+MOST_CYCLES = 2_000_000
 _NEVER = math.inf
 _MEMORY = ("shared_load", "shared_store", "shuffle", "mbarrier", "global", "local")
 
