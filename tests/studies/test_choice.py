@@ -27,16 +27,18 @@ from twill.frontends import load_loop
 from twill.polish import Interrupted, Polished
 from twill.schemas import SCHEMAS
 from twill.show.schedule import promise_words
+from twill.sim.checks import check
 from twill.sim.engine import UNMODELLED, Conditions
 from twill.studies import choice
 from twill.studies import judged as judging
 from twill.studies import trials as trials_of
-from twill.studies.barriers import with_fewer_barriers
+from twill.studies.barriers import with_fewer_barriers, without_implied
 from twill.studies.choice import (
     COMPILED,
     GPU,
     SIMULATED,
     Polishing,
+    _without_implied,
     chosen,
     compiled_best,
     fastest_on_gpu,
@@ -612,3 +614,16 @@ def test_barriers_are_left_out_for_as_long_as_that_saves_cycles(
         assert after.schedule.promise is not None
         assert given.promise is not None
         assert after.schedule.promise.simulations == given.promise.simulations
+
+
+def test_barriers_that_others_imply_are_left_out_of_every_program(given: twill.Schedule) -> None:
+    fewer = without_implied(given, (Conditions(),))
+    assert fewer is not None
+    gone = {one.name for one in given.barriers} - {one.name for one in fewer.barriers}
+    assert gone == {"a0.empty", "c0.issued", "c1.issued"}
+    assert verify(fewer).valid
+    assert check(fewer, values=True).right
+    assert without_implied(fewer, (Conditions(),)) is None
+    how = Polishing(20, 0, (Conditions(),), 1, different=3)
+    found = _without_implied(Polished(given, given, None, "", different=(fewer,)), how)
+    assert [len(one.barriers) for one in (found.schedule, *found.different)] == [8, 5, 5]

@@ -33,21 +33,13 @@ _Uses = Wait | Arrive
 
 
 def fewer_barriers(schedule: Schedule) -> Iterator[Schedule]:
-    """Yield programs with one change each, unchecked: a barrier left out, or two merged.
+    """Yield programs with one change each, unchecked: barriers left out, or two merged.
 
-    Barriers at which units arrive by themselves are not left out; those of turns are all at once.
     Two are merged where one group signals both, with those that say that the slots are free.
     """
+    for names in optional(schedule):
+        yield from without(schedule, names)
     signalling = _signalling(schedule)
-    units = {signal for p in schedule.programs for part in p.issues for signal in part.signals}
-    names = [barrier.name for barrier in schedule.barriers if barrier.name not in units]
-    turns = {name for name in names if name.endswith(_ISSUED)}
-    for left in (*({name} for name in names if name not in turns), *([turns] if turns else ())):
-        awaits = Awaits(schedule, left)
-        yield _with(schedule, few := [awaits.without(program) for program in schedule.programs])
-        every = [awaits.without(program, keep=True) for program in schedule.programs]
-        if every != few:
-            yield _with(schedule, every)
     full = [barrier for barrier in schedule.barriers if barrier.name.endswith(_FULL)]
     for first, second in itertools.combinations(full, 2):
         if first.slots != second.slots or signalling[first.name] != signalling[second.name]:
@@ -59,6 +51,27 @@ def fewer_barriers(schedule: Schedule) -> Iterator[Schedule]:
         if {*free} <= {barrier.name for barrier in merged.barriers}:
             merged = _merged(merged, *free) or merged
         yield merged
+
+
+def optional(schedule: Schedule) -> list[set[str]]:
+    """Return the barriers that can be left out, with those that go with them.
+
+    No unit arrives at them by itself. Barriers of turns go together.
+    """
+    units = {signal for p in schedule.programs for part in p.issues for signal in part.signals}
+    names = [barrier.name for barrier in schedule.barriers if barrier.name not in units]
+    turns = {name for name in names if name.endswith(_ISSUED)}
+    return [*({name} for name in names if name not in turns), *([turns] if turns else ())]
+
+
+def without(schedule: Schedule, names: set[str]) -> Iterator[Schedule]:
+    """Yield programs without some barriers, unchecked: with fewer awaits, and with all of them."""
+    awaits = Awaits(schedule, names)
+    few = [awaits.without(program) for program in schedule.programs]
+    every = [awaits.without(program, keep=True) for program in schedule.programs]
+    yield _with(schedule, few)
+    if every != few:
+        yield _with(schedule, every)
 
 
 def _signalling(schedule: Schedule) -> Mapping[str, Collection[str]]:

@@ -1,4 +1,4 @@
-"""Fewer barriers for the program that machine code chose, for as long as that saves cycles."""
+"""Fewer barriers: those that others imply are left out, and more if that saves cycles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
-from twill.polish import Judge, fewer_barriers, program_key, promised
+from twill.polish import Judge, fewer_barriers, optional, program_key, promised, without
 from twill.sim.engine import Conditions
 from twill.studies.trials import Trial
 
@@ -16,6 +16,23 @@ AT_ONCE = 4
 """Changes that are compiled before the best of them is made."""
 Compile = Callable[[Sequence[Schedule]], list[Trial]]
 """Compiles programs, the best first."""
+
+
+def without_implied(schedule: Schedule, conditions: Sequence[Conditions]) -> Schedule | None:
+    """Return a program without the barriers that others imply, None if there are none.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A program with its promise.
+    conditions : sequence of Conditions
+        Conditions of the promise, which is measured again.
+    """
+    found = schedule
+    for names in optional(schedule):
+        right = (one for one in without(found, names) if not Judge.objection(one))
+        found = next(right, found)
+    return None if found is schedule else promised(found, conditions, like=schedule)
 
 
 def with_fewer_barriers(

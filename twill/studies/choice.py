@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from twill.artifacts.loop import Loop
@@ -24,7 +25,7 @@ from twill.compiled.cubin import Cubin
 from twill.emit import emitted
 from twill.polish import Interrupted, Polished, polish, programs_of, promised
 from twill.sim.engine import UNMODELLED, Conditions
-from twill.studies.barriers import with_fewer_barriers
+from twill.studies.barriers import with_fewer_barriers, without_implied
 from twill.studies.depths import deepened
 from twill.studies.judged import Judged, judged_file
 from twill.studies.on_gpu import check_gpu, measured_in_rounds
@@ -35,7 +36,7 @@ JUDGE_VARIABLE = "TWILL_JUDGE"
 STRICT = "_ptxas"  # behind the name of a machine whose groups keep registers for the compiler
 DIFFERENT = {"quick": 3, "normal": 11, "thorough": 23}
 """Programs besides the best one that are compiled, by effort."""
-CHANGES = {"quick": 8, "normal": 32, "thorough": 64}
+CHANGES = {"quick": 8, "normal": 24, "thorough": 48}
 """Programs with fewer barriers that are compiled, at most, by effort."""
 
 
@@ -133,7 +134,7 @@ def polished(
         )
 
     def both(begin: Sequence[Schedule]) -> Polished:
-        return _deepened(with_modelled(search, begin, how, clock), how)
+        return _without_implied(_deepened(with_modelled(search, begin, how, clock), how), how)
 
     if not how.different:
         return _deepened(search(given), how), []
@@ -156,6 +157,18 @@ def _deepened(found: Polished, how: Polishing) -> Polished:
     """Let rings take the shared memory that is left."""
     different = tuple(deepened(program, how.conditions) for program in found.different)
     return replace(found, schedule=deepened(found.schedule, how.conditions), different=different)
+
+
+def _without_implied(found: Polished, how: Polishing) -> Polished:
+    """Add each program without the barriers that others imply."""
+    programs = (found.schedule, *found.different)
+    try:
+        with local(how.jobs) as pool:
+            called = map if pool is None else pool.map
+            fewer = [*called(partial(without_implied, conditions=how.conditions), programs)]
+    except KeyboardInterrupt:
+        raise Interrupted(found) from None
+    return replace(found, different=(*programs[1:], *(one for one in fewer if one is not None)))
 
 
 def with_modelled(
