@@ -237,6 +237,32 @@ def test_registers_that_the_compiler_takes_are_kept_in_a_second_search(
     assert (asked, searched) == (["hopper_h100_ptxas"], ["hopper_h100", "hopper_h100"])
 
 
+@pytest.mark.parametrize(("serialized", "searches"), [(("a",), 1), (("a", "b"), 2)])
+def test_a_second_search_follows_where_most_programs_are_not_as_written(
+    given: twill.Schedule,
+    judged: Judged,
+    monkeypatch: pytest.MonkeyPatch,
+    serialized: Sequence[str],
+    searches: int,
+) -> None:
+    told: dict[str, Judged | TwillError] = {"first": of(judged, 900), "second": of(judged, 800)}
+    told |= {name: of(judged, 700, "serialized") for name in serialized}
+    answers(monkeypatch, told)
+    searched: list[str] = []
+
+    def search(begin: Sequence[twill.Schedule]) -> Polished:
+        searched.append(begin[0].machine.name)
+        if len(searched) == 2:
+            return Polished(named(begin[0], "second"), given, None, "")
+        others = tuple(named(begin[0], name) for name in serialized)
+        return Polished(named(begin[0], "first"), given, None, "", different=others)
+
+    found, trials = chosen(search, (given,))
+    assert len(searched) == searches
+    assert found.schedule.name == ("first" if searches == 1 else "second")
+    assert [trial.schedule.name for trial in trials][-1] in serialized
+
+
 def test_ctrl_c_in_the_second_search_keeps_the_first_answer(
     given: twill.Schedule, judged: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:

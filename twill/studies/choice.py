@@ -213,8 +213,8 @@ def chosen(
 ) -> tuple[Polished, list[Trial]]:
     """Search for programs, and choose among the best by machine code.
 
-    If none is compiled as written, a second search keeps the registers that the compiler takes.
-    Its machine is the packaged one of the same name with ``_ptxas`` behind, if there is one.
+    If most are not compiled as written, a second search keeps the registers that the compiler
+    takes. Its machine is the packaged one of the same name with ``_ptxas`` behind, if there is one.
 
     Parameters
     ----------
@@ -245,12 +245,13 @@ def chosen(
         best, trials = compiled_best((found.schedule, *found.different), jobs, report)
         found = replace(found, schedule=best)
         strict = f"{best.machine.name}{STRICT}"
-        written = any(not trial.faults for trial in trials)
-        if written or strict not in packaged_machines():
+        written = sum(not trial.faults for trial in trials)
+        if 2 * written >= len(trials) or strict not in packaged_machines():
             return found, trials
         if best.machine != Machine.named(best.machine.name):  # the user's own, of the same name
             return found, trials
-        report(f"none of {plural(len(trials), 'program')} is compiled as written; trying {strict}")
+        tried = plural(len(trials), "program")
+        report(f"{written} of {tried} compiled as written; trying {strict}")
         machine = Machine.named(strict)
         same = [one.model_copy(update={"machine": machine}) for one in given]
         again = search(same if restart is None else restart(machine))
