@@ -69,9 +69,9 @@ def without(schedule: Schedule, names: set[str]) -> Iterator[Schedule]:
     awaits = Awaits(schedule, names)
     few = [awaits.without(program) for program in schedule.programs]
     every = [awaits.without(program, keep=True) for program in schedule.programs]
-    yield _with(schedule, few)
+    yield _with(schedule, few, schedule.barriers)
     if every != few:
-        yield _with(schedule, every)
+        yield _with(schedule, every, schedule.barriers)
 
 
 def _signalling(schedule: Schedule) -> Mapping[str, Collection[str]]:
@@ -90,15 +90,14 @@ def _arrivals(body: Sequence[Instruction]) -> list[str]:
     return [one.barrier for one in body if isinstance(one, Arrive)]
 
 
-def _with(schedule: Schedule, programs: Sequence[Program], *changed: Barrier) -> Schedule:
-    """Return a schedule with other programs, the barriers that they use, and their fences."""
+def _with(schedule: Schedule, programs: Sequence[Program], barriers: Sequence[Barrier]) -> Schedule:
+    """Return a schedule with other programs, those of some barriers that they use, and fences."""
     bare = [_body(p, [one for one in p.body if not isinstance(one, Fence)]) for p in programs]
     used = {one.barrier for p in bare for one in p.body if isinstance(one, _Uses)}
     used |= {signal for p in bare for part in p.issues for signal in part.signals}
-    barriers = (one for one in (*schedule.barriers, *changed) if one.name in used)
     update = {
         "programs": tuple(bare),
-        "barriers": tuple({one.name: one for one in barriers}.values()),
+        "barriers": tuple(one for one in barriers if one.name in used),
         "promise": None,
         "proof": None,
     }
@@ -189,7 +188,9 @@ def _merged(schedule: Schedule, *names: str) -> Schedule | None:
         left_out = (*told[:-1], *asked[1:])
         kept = (one for one in program.body if one not in left_out)
         programs.append(_body(program, [_renamed(one, names, name) for one in kept]))
-    return _with(schedule, programs, Barrier(name=name, slots=rings[0].slots, arrivals=arrivals))
+    one = Barrier(name=name, slots=rings[0].slots, arrivals=arrivals)
+    barriers = [one if ring is rings[0] else ring for ring in schedule.barriers]
+    return _with(schedule, programs, [ring for ring in barriers if ring is not rings[1]])
 
 
 def _renamed(one: Instruction, names: Collection[str], name: str) -> Instruction:
