@@ -631,9 +631,10 @@ def test_barriers_are_left_out_for_as_long_as_that_saves_cycles(
 
     best = trial(given)
     asked.clear()
-    found = [*with_fewer_barriers(best, tries, compiles, (Conditions(),))]
+    found = [*with_fewer_barriers(best, tries, compiles, (Conditions(),), Deadline())]
     assert len(found) == made
     assert compiled in (None, len(asked))
+    assert not [*with_fewer_barriers(best, tries, compiles, (Conditions(),), Deadline(0.0))]
     for before, after in pairwise([best, *found]):
         assert after.worth[:-1] <= before.worth[:-1]
         assert verify(after.schedule).valid

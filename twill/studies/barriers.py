@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
+from twill.base.deadline import Deadline
+from twill.base.formats import plural
 from twill.polish import Judge, fewer_barriers, optional, program_key, promised, without
 from twill.sim.engine import Conditions
 from twill.studies.trials import Trial
@@ -40,6 +42,7 @@ def with_fewer_barriers(
     tries: int,
     compiled: Compile,
     conditions: Sequence[Conditions],
+    clock: Deadline,
     report: Report = silent,
 ) -> Iterator[Trial]:
     """Yield better and better programs that differ in their barriers.
@@ -58,13 +61,15 @@ def with_fewer_barriers(
         Compiles programs and executes their machine code.
     conditions : sequence of Conditions
         Conditions of the promise.
+    clock : Deadline
+        No further program is compiled once it is late.
     report : callable, optional
         Receives a message for each change that is made.
     """
     changes, promise = _Changes(), best.schedule.promise
     bound = None if promise is None else promise.bound
     least = 0.0 if bound is None else bound.cycles
-    while tries > 0 and best.code_cycles is not None and best.code_cycles > least:
+    while tries > 0 and not clock.late and (best.code_cycles or 0.0) > least:
         programs = changes.of(best.schedule, min(tries, AT_ONCE))
         if not programs:
             return
@@ -75,7 +80,8 @@ def with_fewer_barriers(
         schedule = promised(found.schedule, conditions, like=best.schedule)
         if schedule is not None:
             best = replace(found, schedule=schedule)
-            report(f"{best.code_cycles:,.0f} cycles with {len(schedule.barriers)} barriers")
+            barriers = plural(len(schedule.barriers), "barrier")
+            report(f"{best.code_cycles:,.0f} cycles with {barriers}")
             yield best
 
 

@@ -144,10 +144,10 @@ def polished(
 
     found, trials = chosen(both, given, how.jobs, report, restart=how.restart)
     try:
-        for better in with_fewer_barriers(trials[0], how.changes, compiled, how.conditions, report):
-            found, trials = replace(found, schedule=better.promising), [better, *trials]
-            if clock.late:
-                break
+        changing = partial(with_fewer_barriers, compiled=compiled, clock=clock, report=report)
+        for best in trials[:1]:
+            for better in changing(best, how.changes, conditions=how.conditions):
+                found, trials = replace(found, schedule=better.promising), [better, *trials]
         return fastest_on_gpu(found, trials, how.seed, report) if how.measures else (found, trials)
     except KeyboardInterrupt:
         raise Interrupted(found) from None
