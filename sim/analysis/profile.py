@@ -104,7 +104,7 @@ def profile(
     """
     interval = float(steady.interval)
     first, last = _window(recording, steady, finished)
-    count = len(set(contexts.values())) and max(contexts.values()) + 1
+    count = max(contexts.values(), default=-1) + 1
     variable = {name for name, work in works.items() if work.variable_latency}
     shared = {name for name, unit in schedule.machine.units.items() if unit.scope == "sm"}
     events = BindingEvents(recording, variable, contexts, shared)

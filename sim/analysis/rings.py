@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from twill.artifacts.program import Program, Storage, Wait
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import RefusedError
-from twill.base.formats import plural
 
 UNITS = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
 
@@ -17,10 +16,13 @@ UNITS = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
 class Changed:
     """A changed schedule."""
 
-    what: str  # the change in words
-    schedule: Schedule  # the result
-    needs: str = ""  # resources that it takes and that may be missing; empty if none
-    fits: bool = True  # whether the machine has them
+    schedule: Schedule
+    needs: str  # resources that it takes and its machine lacks; empty if none
+
+    @property
+    def fits(self) -> bool:
+        """Whether the machine has all."""
+        return not self.needs
 
 
 def streaming(schedule: Schedule) -> list[str]:
@@ -41,7 +43,7 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
     RefusedError
         If no load has a ring, or nothing protects a ring's slots by its depth alone.
     """
-    return _with_slots(schedule, lambda _: slots, f"rings of {plural(slots, 'slot')} for ")
+    return _with_slots(schedule, lambda _: slots)
 
 
 def with_more_slots(schedule: Schedule, by: int) -> Changed:
@@ -57,11 +59,10 @@ def with_more_slots(schedule: Schedule, by: int) -> Changed:
     RefusedError
         If no load has a ring, or nothing protects a ring's slots by its depth alone.
     """
-    what = f"{plural(by, 'slot')} more for the rings of "
-    return _with_slots(schedule, lambda before: before + by, what)
+    return _with_slots(schedule, lambda before: before + by)
 
 
-def _with_slots(schedule: Schedule, wanted: Callable[[int], int], what: str) -> Changed:
+def _with_slots(schedule: Schedule, wanted: Callable[[int], int]) -> Changed:
     """Resize the ring of every streaming load from its slots to those that are wanted then."""
     names = streaming(schedule)
     if not names:
@@ -78,8 +79,7 @@ def _with_slots(schedule: Schedule, wanted: Callable[[int], int], what: str) -> 
                     f"protects its {storage.slots} slots by their number"
                 )
             changed = _resized(changed, storage, slots)
-    needs = _lacking(changed, schedule)
-    return Changed(what + " and ".join(names), changed, needs, not needs)
+    return Changed(changed, _lacking(changed, schedule))
 
 
 def _lacking(changed: Schedule, schedule: Schedule) -> str:
@@ -94,12 +94,9 @@ def _lacking(changed: Schedule, schedule: Schedule) -> str:
 
 
 def _own(schedule: Schedule, value: str) -> list[Storage]:
-    return [storage for storage in schedule.storage if storage.value == value and _is_own(storage)]
-
-
-def _is_own(storage: Storage) -> bool:
-    """Whether a value itself lies in SMEM or TMEM, not a copy or what it passes through."""
-    return storage.memory != "registers" and not storage.transfer and storage.reader is None
+    """Return where a value itself lies in SMEM or TMEM, not a copy or what it passes through."""
+    there = (s for s in schedule.storage if s.value == value and s.memory != "registers")
+    return [storage for storage in there if not storage.transfer and storage.reader is None]
 
 
 def _refills(schedule: Schedule, storage: Storage) -> bool:

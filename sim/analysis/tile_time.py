@@ -17,6 +17,7 @@ from twill.artifacts.loop import Cost, Loop, Operation, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import InputError
+from twill.base.graphs import reached
 from twill.sim.analysis.problems import accumulators
 from twill.sim.analysis.steady_state import steady_state
 from twill.sim.engine import Conditions
@@ -121,9 +122,7 @@ def _updating(loop: Loop) -> set[str]:
     """Return the products and updates of accumulators in tensor memory."""
     found = {o.name for o in accumulators(loop) if o.result and o.result.memory == "tmem"}
     in_place = [d for d in loop.dependences if d.in_place]
-    while more := {d.producer for d in in_place if d.consumer in found} - found:
-        found |= more
-    return found
+    return reached(found, lambda name: [d.producer for d in in_place if d.consumer == name])
 
 
 class Ends:

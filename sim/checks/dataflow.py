@@ -13,11 +13,13 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 import numpy as np
 
 from twill.artifacts.loop import Axes, Dependence, Loop, Operation, Tile
 from twill.base.errors import InputError
+from twill.base.graphs import reached
 from twill.sim.checks.tiles import (
     TYPES,
     Array,
@@ -128,9 +130,7 @@ class Dataflow:
 
     def operand(self, operation: str, number: int) -> Tile:
         """Return the tile of an operand; a constant between load and store is like the first."""
-        operands = self.operations[operation].operands
-        if not operands:
-            return SCALAR
+        operands = self.operations[operation].operands or (SCALAR,)
         return operands[number if number < len(operands) else 0]
 
     def _source(self, operation: Operation, number: int, dependence: Dependence | None) -> Source:
@@ -270,22 +270,18 @@ class Expressions:
 
     def _in_order(self) -> list[str]:
         """Return the operations so that each follows what it reads of its own iteration."""
-        order: dict[str, None] = {}
-        pending = list(self.dataflow.operations)
-        while pending:
-            for name in pending:
-                sources = self.dataflow.sources[name]
-                if all(s.distance or s.name in order for s in sources if s.kind == "made"):
-                    order[name] = None
-            pending = [name for name in pending if name not in order]
-        return list(order)
+        before = {
+            name: [s.name for s in sources if s.kind == "made" and not s.distance]
+            for name, sources in self.dataflow.sources.items()
+        }
+        return list(TopologicalSorter(before).static_order())
 
     # -- numbers ------------------------------------------------------------------------------
 
     def evaluate(self, wanted: Iterable[int], inputs: Inputs) -> dict[int, Array]:
         """Return the tiles of some expressions; each tile is kept until its last use."""
         wanted = set(wanted)
-        needed = self._needed(wanted)
+        needed = reached(wanted, self._operands)
         uses = Counter(n for number in needed for n in self._operands(number))
         tiles: dict[int, Array] = {}
         for number in sorted(needed):
@@ -300,14 +296,6 @@ class Expressions:
         kind, *rest = self._table[number]
         compound = kind in ("made", "mixed", "warps")
         return {n for n in rest if isinstance(n, int)} if compound else set()
-
-    def _needed(self, wanted: set[int]) -> set[int]:
-        needed, pending = set(wanted), list(wanted)
-        while pending:
-            new = self._operands(pending.pop()) - needed
-            needed |= new
-            pending += new
-        return needed
 
     def _tile(self, number: int, tiles: dict[int, Array], inputs: Inputs) -> Array:
         kind, *rest = self._table[number]

@@ -56,7 +56,10 @@ class Occupancy:
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
-        self._sizes = {(s.value, _apart(s)): _size(s) for s in schedule.storage}
+        self._sizes = {
+            (s.value, _apart(s)): Fraction(s.size, HALVES if s.halves else 1)
+            for s in schedule.storage
+        }
         self._memory = {s.value: s.memory for s in schedule.storage if s.reader is None}
         self._home = schedule.assignment
         self._groups = {f"registers of {group.name}": group for group in schedule.groups}
@@ -133,7 +136,9 @@ class Occupancy:
         Keys are ``smem``, ``tmem`` and ``registers of GROUP``; what always is occupied is included.
         """
         changes: dict[tuple[str, int], dict[float, Fraction]] = {}
-        for place in dict.fromkeys([*self._places(), *(o.place for o in self._lives.values())]):
+        memories = [m for m in ("smem", "tmem") if m in self._schedule.machine.memories.by_name]
+        lives = (life.place for life in self._lives.values())
+        for place in dict.fromkeys([*memories, *self._groups, *lives]):
             changes[place, 0] = defaultdict(Fraction, {0.0: Fraction(0)})
         for key, life in self._lives.items():
             changes.setdefault((life.place, key[-1]), defaultdict(Fraction))
@@ -200,10 +205,6 @@ class Occupancy:
             return True
         under = self._beneath.get((value, False, life.slot), ())
         return (operand, False, old.slot) in under
-
-    def _places(self) -> Iterator[str]:
-        yield from (m for m in ("smem", "tmem") if m in self._schedule.machine.memories.by_name)
-        yield from self._groups
 
     def always(self) -> dict[str, int]:
         """Return the memory and registers that invariants, addresses and counters always occupy."""
@@ -332,10 +333,6 @@ def _most(series: list[Iterator[tuple[float, float]]]) -> Iterator[tuple[float, 
         if max(now.values()) != said:
             said = max(now.values())
             yield cycle, said
-
-
-def _size(storage: Storage) -> Fraction:
-    return Fraction(storage.size, HALVES if storage.halves else 1)
 
 
 def _covered(intervals: Iterable[tuple[int, int]]) -> int:

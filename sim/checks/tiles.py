@@ -57,15 +57,11 @@ ELEMENTWISE: dict[tuple[str, int], Function] = {
     ("sub", 1): np.negative,
     ("sub", 2): np.subtract,
     ("select", 3): np.where,
-    ("exp2", 1): np.exp2,
-    ("exp", 1): np.exp,
-    ("log2", 1): np.log2,
-    ("log", 1): np.log,
-    ("sqrt", 1): np.sqrt,
     ("rsqrt", 1): lambda value: 1 / np.sqrt(value),
-    ("sin", 1): np.sin,
-    ("cos", 1): np.cos,
-    ("tanh", 1): np.tanh,
+    **{
+        (name, 1): getattr(np, name)
+        for name in ("exp2", "exp", "log2", "log", "sqrt", "sin", "cos", "tanh")
+    },
 }
 # Products and sums by what is negated, rounded once: products of float32 are exact in float64.
 FUSED: dict[object, Function] = {
@@ -78,10 +74,8 @@ COMBINES: dict[str, Function] = {"max": np.max, "min": np.min, "add": np.sum, "m
 COMMUTATIVE: dict[str, Function] = {
     "arith.mulf": np.multiply,
     "arith.addf": np.add,
-    "arith.maxnumf": np.maximum,
-    "arith.maximumf": np.maximum,
-    "arith.minnumf": np.minimum,
-    "arith.minimumf": np.minimum,
+    **dict.fromkeys(("arith.maxnumf", "arith.maximumf"), np.maximum),
+    **dict.fromkeys(("arith.minnumf", "arith.minimumf"), np.minimum),
 }
 ROUNDINGS = frozenset({"arith.truncf", "arith.extf", "tt.fp_to_fp"})
 

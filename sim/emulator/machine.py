@@ -23,20 +23,12 @@ from twill.sim.emulator.faults import FaultError, Place, assigned, place
 class Session:
     """State that all blocks of a run share.
 
-    Attributes
-    ----------
-    victim : str or None
-        The partition or kind of event that is delayed.
-    seed : int
-        Seed of the order in which partitions and events go on.
-    capability : tuple of int
-        The compute capability that the host finds.
-    candidates : dict
-        Possible victims, as met so far; the values mean nothing.
-    shared : object
-        Arrays that kernels were given for the host's tensors.
-    written : dict
-        The memory of tensors that kernels wrote, by its address.
+    `victim`: the partition or kind of event that is delayed.
+    `seed`: seed of the order in which partitions and events go on.
+    `capability`: the compute capability that the host finds.
+    `candidates`: possible victims, as met so far; the values mean nothing.
+    `shared`: arrays that kernels were given for the host's tensors.
+    `written`: the memory of tensors that kernels wrote, by its address.
     """
 
     victim: str | None = None
@@ -107,12 +99,8 @@ class Partition:
 class Machine:
     """The machine that executes a block of a kernel.
 
-    Parameters
-    ----------
-    session : Session
-        State of the run.
-    program, programs : sequence of int
-        The block's place in the grid, and the grid.
+    `session`: state of the run.
+    `program`, `programs`: the block's place in the grid, and the grid.
     """
 
     def __init__(self, session: Session, program: Sequence[int], programs: Sequence[int]) -> None:

@@ -67,16 +67,10 @@ class Storage:
 class Memory:
     """A view of shared or tensor memory: what Gluon calls a memory descriptor.
 
-    Attributes
-    ----------
-    name : str
-        The variable that the allocation was assigned to, with indices.
-    view : numpy.ndarray
-        The elements as they are stored.
-    dtype : DType
-        Of the elements.
-    layout : object
-        As given; nothing depends on it but how far apart elements of tensor memory lie.
+    `name`: the variable that the allocation was assigned to, with indices.
+    `view`: the elements as they are stored.
+    `dtype`: of the elements.
+    `layout`: as given; nothing depends on it but how far apart elements of tensor memory lie.
     """
 
     def __init__(

@@ -24,16 +24,11 @@ LEAST_COPIED = 4
 class TensorDescriptor:
     """TMA's description of a tensor in global memory.
 
-    Parameters
-    ----------
-    base : Array or Pointer
-        The host's tensor, or where it begins in memory.
-    shape, strides, block_shape : sequence of int
-        Elements along each dimension, of steps along each, and of a box.
-    layout : object
-        Layout of the box in shared memory.
-    padding : str, optional
-        Value of loads outside of the tensor: ``zero`` or ``nan``.
+    `base`: the host's tensor, or where it begins in memory.
+    `shape`, `strides`, `block_shape`: elements along each dimension, of steps along each, and of a
+    box.
+    `layout`: layout of the box in shared memory.
+    `padding`: value of loads outside of the tensor: ``zero`` or ``nan``.
 
     Raises
     ------
@@ -104,14 +99,9 @@ class TensorDescriptor:
     def fitting(self, memory: Memory, what: str, *, narrow: bool = False) -> list[int]:
         """Return the lengths of the box that is transferred.
 
-        Parameters
-        ----------
-        memory : Memory
-            The other side of the transfer.
-        what : str
-            The transfer, for the fault.
-        narrow : bool, optional
-            Whether a part of the box's columns will do.
+        `memory`: the other side of the transfer.
+        `what`: the transfer, for the fault.
+        `narrow`: whether a part of the box's columns will do.
 
         Raises
         ------

@@ -165,14 +165,9 @@ def of_number(number: complex, beside: DType | None = None) -> DType:
 class Array:
     """An immutable tile or number; `functions` are its methods other than the operators.
 
-    Attributes
-    ----------
-    data : numpy.ndarray
-        The numbers, in `dtype.computed`.
-    dtype : DType
-        Type of an element.
-    layout : object
-        The kernel's layout of the tile over threads; only the check of types depends on it.
+    `data`: the numbers, in `dtype.computed`.
+    `dtype`: type of an element.
+    `layout`: the kernel's layout of the tile over threads; only the check of types depends on it.
     """
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}

@@ -25,6 +25,13 @@ from twill.sim.checks.values import Numbers
 from twill.sim.execute import Run
 from twill.sim.promise import Kept
 
+# Causes of many small stalls, in words.
+SMALL = {
+    "synchronisation": "waits and arrives themselves",
+    "scoreboard": "operands in registers",
+    "pipe": "busy pipes",
+    "issue slot": "taken issue slots",
+}
 LEAST_SHARE = 0.005
 MOST_LINKS = 14
 MOST_SUBJECTS = 34  # characters of a list of operations in a table
@@ -149,11 +156,10 @@ def stalls_table(profile: Profile) -> Table:
 
 
 def _gathered(groups: Sequence[Spent]) -> list[Spent]:
-    """Add up what is many small things: signals themselves, operands, turns on pipes."""
-    small = ("synchronisation", "scoreboard", "pipe", "issue slot")
+    """Add up what is many small things."""
     sums: dict[tuple[str, str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for spent in groups:
-        subject, value = ("", "") if spent.cause in small else (spent.subject, spent.value)
+        subject, value = ("", "") if spent.cause in SMALL else (spent.subject, spent.value)
         total = sums[spent.group, spent.cause, subject, value]
         total[0] += spent.cycles
         total[1] += spent.share
@@ -166,14 +172,8 @@ def _gathered(groups: Sequence[Spent]) -> list[Spent]:
 
 
 def _cause(spent: Spent) -> str:
-    return {
-        "barrier": f"wait at {spent.subject}",
-        "completion": f"wait for {spent.subject}",
-        "synchronisation": "waits and arrives themselves",
-        "scoreboard": "operands in registers",
-        "pipe": "busy pipes",
-        "issue slot": "taken issue slots",
-    }.get(spent.cause, f"{spent.cause} {spent.subject}".strip())
+    waits = {"barrier": f"wait at {spent.subject}", "completion": f"wait for {spent.subject}"}
+    return (SMALL | waits).get(spent.cause, f"{spent.cause} {spent.subject}".strip())
 
 
 # -- what sets the pace -----------------------------------------------------------------------

@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from twill.base.errors import InputError, MissingLibraryError
 from twill.compiled import Compiled, Limits, check, judge, print_compiled
 from twill.compiled.cubin import Cubin
 from twill.compiled.order import read_roles
-from twill.compiled.show import compiled_data
 
 LOG = "ptxas info    : Used 255 registers, used 2 barriers"
 SERIAL = (
@@ -54,7 +53,7 @@ def test_a_kernel_as_it_is_written(architecture: int, capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     assert "kept" in printed
     assert "compiled as it is written" in printed
-    assert json.loads(json.dumps(compiled_data(made)))["loops"][1]["role"] == "load"
+    assert json.loads(json.dumps(asdict(made)))["loops"][1]["role"] == "load"
 
 
 ARRIVE = r'( //## File "kernel.py", line 21[^\n]*\n)?[^\n]*SYNCS.ARRIVE.TRANS64.A1T0[^\n]*\n'

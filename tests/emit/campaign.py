@@ -28,7 +28,7 @@ from tests.support.pages import ROOT
 from tests.support.static import static_schedule
 from twill.artifacts.schedule import Schedule
 from twill.base.errors import TwillError
-from twill.compiled.compiler import compiled_kernel
+from twill.compiled.compiler import compiled_kernel, imported
 from twill.emit import emitted
 from twill.engines.tuning import TUNING
 from twill.frontends import load_loop, packaged_loops
@@ -116,7 +116,7 @@ def outcome(name: str, program: str, schedule: Schedule) -> Outcome:
         file = Path(folder) / "kernel.py"
         file.write_text(text)
         try:
-            found = compiled_kernel(str(file), ARCHITECTURES[machine])
+            found = compiled_kernel(imported(str(file)), ARCHITECTURES[machine])
         except Exception as error:  # of whatever kind Triton or ptxas raise: it did not compile
             cause: BaseException = error
             while cause.__cause__ is not None:

@@ -216,9 +216,7 @@ class Machine(Artifact):
         InputError
             If no rule applies, or a rule needs a fact that the operation lacks.
         """
-        if operation.cost is not None:
-            return operation.cost
-        return cost_by_rule(self, operation)
+        return operation.cost or cost_by_rule(self, operation)
 
 
 def _check_mechanisms(machine: Machine, mechanisms: Mechanisms) -> None:
@@ -279,22 +277,22 @@ def packaged_machines() -> list[str]:
     return packaged(FOLDER, ".toml")
 
 
-def _sources(value: object, path: str) -> Iterator[tuple[str, str]]:
-    """Yield every source in a machine with its path."""
+def citations(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every ``source`` in a machine, or in its document, with its path."""
     match value:
         case dict():
             for key, inner in value.items():
-                yield from _sources(inner, f"{path}.{key}" if path else key)
-        case tuple():
+                yield from citations(inner, f"{path}.{key}" if path else key)
+        case tuple() | list():
             for index, inner in enumerate(value):
-                yield from _sources(inner, f"{path}[{index}]")
+                yield from citations(inner, f"{path}[{index}]")
         case str() if path.endswith(".source"):
             yield path, value
 
 
 def _check_sources(machine: Machine) -> None:
     """Refuse a figure without a source."""
-    for path, source in _sources(machine.model_dump(), ""):
+    for path, source in citations(machine.model_dump()):
         key = source.split(":", 1)[0].split(" ", 1)[0]
         if key not in machine.sources:
             raise refuse(path, f"must begin with a key of [sources] (got {short(source)})")

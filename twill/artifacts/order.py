@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag, model_validator
 
-from twill.artifacts.base import Artifact, Part, refuse, says_schema
+from twill.artifacts.base import Artifact, Part, refuse
 from twill.artifacts.hardware import MOST_GROUPS
 from twill.artifacts.loop import MOST_WARPS, Label, Loop, Many, Name
 from twill.artifacts.machine import Machine
@@ -127,8 +127,3 @@ class Order(Artifact):
                         raise refuse(where, message)
                     seen[name] = where
         return self
-
-
-def is_order(text: str | bytes) -> bool:
-    """Return whether a JSON document says that it is an order."""
-    return says_schema(text, SCHEMA)

@@ -228,11 +228,7 @@ def singles(instruction: Instruction) -> tuple[Single, ...]:
 
 def issues_of(instruction: Instruction) -> tuple[Issue, ...]:
     """Return the issues that an instruction consists of; none for synchronisation."""
-    if isinstance(instruction, Issue):
-        return (instruction,)
-    if isinstance(instruction, Interleave):
-        return tuple(part for part in instruction.parts if isinstance(part, Issue))
-    return ()
+    return tuple(part for part in singles(instruction) if isinstance(part, Issue))
 
 
 def references(instruction: Instruction) -> Iterator[tuple[str, str, str]]:

@@ -80,7 +80,8 @@ class Sweep(Artifact):
         if name.endswith(".toml"):
             found = cls.load(name)
             folder = Path(name).parent
-            items = tuple(_beside(folder, item) for item in found.items)
+            # Packaged names have no ending.
+            items = tuple(str(folder / i) if Path(i).suffix else i for i in found.items)
             return found.model_copy(update={"items": items})
         text = packaged_text("sweep", FOLDER, name, ".toml")
         return cls.from_toml(text, file=f"{name}.toml")
@@ -89,11 +90,6 @@ class Sweep(Artifact):
 def packaged_sweeps() -> list[str]:
     """Return the names of the sweeps that ship with the package, sorted."""
     return packaged(FOLDER, ".toml")
-
-
-def _beside(folder: Path, item: str) -> str:
-    """Return where an item is that a sweep in a folder names; packaged names have no ending."""
-    return str(folder / item) if Path(item).suffix else item
 
 
 def text_hash(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -38,9 +38,7 @@ class Fact:
     def fill_in(self, machine: Document) -> bool:
         """Write it where the machine has such a part and leaves it out; return whether it did."""
         *parents, key = self.path
-        part: Any = machine
-        for name in parents:
-            part = part.get(name) if isinstance(part, dict) else None
+        part = _at(machine, parents)
         if not isinstance(part, dict) or key in part:
             return False
         part[key] = {"value": self.value, "unit": self.unit, "source": f"{SOURCE}: {self.why}"}
@@ -88,7 +86,7 @@ def _facts(machine: Document) -> list[str]:
         return []
     memories, products = machine.get("memories"), machine.get("products")
     addressed = memories if isinstance(memories, dict) else {}
-    counts = "smem" in addressed and not _has(machine, TRANSACTIONS.path)
+    counts = "smem" in addressed and _at(machine, TRANSACTIONS.path) is None
     # Whoever wrote it before barriers had a count meant that four warps execute a product together.
     if counts and "tmem" not in addressed and isinstance(products, dict):
         told = [f"products.warps = {PRODUCT_WARPS}"] * ("warps" not in products)
@@ -205,11 +203,12 @@ def written_digest(document: Document) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _has(document: Document, path: tuple[str, ...]) -> bool:
+def _at(document: Document, path: Iterable[str]) -> Any:
+    """Return what a document has at a path, None if that is nothing."""
     part: Any = document
     for name in path:
         part = part.get(name) if isinstance(part, dict) else None
-    return part is not None
+    return part
 
 
 def _entries(value: object) -> list[Document]:

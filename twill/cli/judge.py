@@ -211,15 +211,7 @@ def _on_gpu_kept(schedule: Schedule) -> Iterator[Kept]:
 
 
 def _verdict(verdict: Verdict) -> dict[str, object]:
-    return {
-        "valid": verdict.valid,
-        "rules": list(verdict.rules),
-        "violations": [{"rule": v.rule, "message": v.message} for v in verdict.violations],
-        "trusted": [asdict(claim) for claim in verdict.trusted],
-        "within": list(verdict.within),
-        "unchecked": list(verdict.unchecked),
-        "rests_on": list(verdict.rests_on),
-    }
+    return {"valid": verdict.valid, "rules": verdict.rules, **asdict(verdict)}
 
 
 @command

@@ -227,19 +227,16 @@ def _given(settings: list[str]) -> dict[str, Any]:
         name, sign, text = setting.partition("=")
         try:
             if name == "grid":
-                found[name] = tuple(int(part) for part in text.split(","))
+                found[name] = programs = tuple(int(part) for part in text.split(","))
+                sign = sign if len(programs) == AXES and min(programs) > 0 else ""
             else:
                 found[name] = int(text) if INTEGER.fullmatch(text) else float(text)
         except ValueError:
             sign = ""
-        if not sign or not name.isidentifier() or (name == "grid" and not _is_grid(found[name])):
+        if not sign or not name.isidentifier():
             wrong = f"NAME=NUMBER, or grid=2,4,1 (got {setting})"
             raise InputError(wrong, path="--set")
     return found
-
-
-def _is_grid(programs: tuple[int, ...]) -> bool:
-    return len(programs) == AXES and min(programs) > 0
 
 
 @command

@@ -73,10 +73,7 @@ def _audit_data(subject: Subject, findings: list[tuple[str, Finding]]) -> dict[s
         "hash": subject.machine.digest,
         "loops": [loop.name for loop in subject.loops],
         "clean": not findings,
-        "findings": [
-            {"check": name, "where": f.where, "what": f.what, "mend": f.mend}
-            for name, f in findings
-        ],
+        "findings": [{"check": name, **asdict(found)} for name, found in findings],
     }
 
 

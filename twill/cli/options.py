@@ -19,7 +19,7 @@ USUAL_JOBS = 4  # that simulate, at most: of the chains of a search two are left
 Jobs = Annotated[
     int, Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
-JudgeName = StrEnum("JudgeName", {"simulated": "simulated", "compiled": "compiled", "gpu": "gpu"})
+JudgeName = StrEnum("JudgeName", ["simulated", "compiled", "gpu"])
 Judge = Annotated[
     JudgeName | None,
     Option(
@@ -40,7 +40,7 @@ Workers = Annotated[
         show_default=f"as many as there are cores, {USUAL_JOBS} at most",
     ),
 ]
-EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
+EffortName = StrEnum("EffortName", ["quick", "normal", "thorough"])
 PROGRAMS = "64, 2,000 or 8,000, fewer for large loops"  # that are simulated, by effort
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 ConditionTexts = Annotated[

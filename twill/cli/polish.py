@@ -46,8 +46,16 @@ class Kept:
         self._written = False
 
     def beside(self, output: str | None) -> None:
-        """Choose the file; `output` is the one for the answer."""
-        self.file = _beside(output)
+        """Choose a new file in the folder of `output`, the one for the answer."""
+        if output is None or output == STANDARD_OUTPUT:
+            return
+        file = Path(output).resolve()
+        if file.exists() and not file.is_file():
+            return
+        number, self.file = 1, file.with_suffix(".partial.json")
+        while self.file.exists():
+            number += 1
+            self.file = file.with_suffix(f".partial-{number}.json")
 
     def __enter__(self) -> Kept:
         return self
@@ -78,20 +86,6 @@ class Kept:
         if self.file is not None:
             self.file.unlink(missing_ok=True)
         self._written = False
-
-
-def _beside(output: str | None) -> Path | None:
-    """Return a new file in the folder of another one, None if that is no ordinary file."""
-    if output is None or output == STANDARD_OUTPUT:
-        return None
-    file = Path(output).resolve()
-    if file.exists() and not file.is_file():
-        return None
-    number, beside = 1, file.with_suffix(".partial.json")
-    while beside.exists():
-        number += 1
-        beside = file.with_suffix(f".partial-{number}.json")
-    return beside
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ RETIRED = {
 
 def instead(words: Sequence[str]) -> str | None:
     """Return what to use instead of what the words of a command line name; None if all is there."""
-    given = [part for word in words for part in _parts(word)]
+    # An option and the value that is written into it are two words.
+    given = [p for w in words for p in (w.split("=", 1) if w.startswith("--") else [w])]
     for gone, use in RETIRED.items():
         command = gone.partition(" -")[0].split()
         option = gone.split()[len(command) :]
@@ -47,11 +48,6 @@ def instead(words: Sequence[str]) -> str | None:
         if given[: len(command)] == command and (not option or option in rest):
             return f"{gone} is gone; use {use}"
     return None
-
-
-def _parts(word: str) -> list[str]:
-    """Return an option and the value that is written into it."""
-    return word.split("=", 1) if word.startswith("--") else [word]
 
 
 class Tree(TyperGroup):

@@ -46,7 +46,7 @@ EngineName = StrEnum(
     {"both": "both", "difference": "difference", "cpsat": "cpsat", "verbatim": "verbatim"},
 )
 SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper", "written": "written"})
-ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
+ModelName = StrEnum("ModelName", ["simulated", "paper"])
 
 
 @dataclass(frozen=True)

@@ -126,13 +126,7 @@ def reproduce(
     from twill.studies.reproduce import reproduce as compute
 
     with progress("reproduce") as report:
-        results = compute(
-            case,
-            timeout=timeout,
-            effort=effort.value,
-            jobs=jobs,
-            report=report,
-        )
+        results = compute(case, timeout=timeout, effort=effort.value, jobs=jobs, report=report)
     claims = [claim for result in results for claim in result.claims]
     if as_json:
         print_json("claims", {"claims": [claim.to_dict() for claim in claims]})

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from twill.base.errors import InputError
-from twill.compiled.order import PRODUCT_WAIT, STORE_WAIT, WAIT, Role, read_roles
+from twill.compiled.order import PRODUCT_WAIT, STORE_WAIT, WAIT, Role, kernel_name, read_roles
 
 CLOCKS = "clocks_ptr"
 """The argument: a tensor of `Clocked.size` integers of 64 bits, of zeros."""
@@ -35,19 +35,12 @@ Moment = Literal["start", "round", "before", "after", "end"]
 class Place:
     """A read of the clock.
 
-    Attributes
-    ----------
-    partition : str
-        Function of the partition.
-    moment : str
-        ``start`` or ``end`` of the partition, begin of a ``round``, ``before`` or ``after`` a
-        statement that waits.
-    line : int
-        Line of the original file: of the loop, the statement, or the function.
-    text : str
-        The statement.
-    read : int
-        Line of the file with clocks.
+    `partition`: function of the partition.
+    `moment`: ``start`` or ``end`` of the partition, begin of a ``round``, ``before`` or ``after`` a
+    statement that waits.
+    `line`: line of the original file: of the loop, the statement, or the function.
+    `text`: the statement.
+    `read`: line of the file with clocks.
     """
 
     partition: str
@@ -73,13 +66,9 @@ class Clocked:
 def clocked(text: str, *, rounds: bool = True) -> Clocked:
     """Return a kernel file that reads the clock.
 
-    Parameters
-    ----------
-    text : str
-        The kernel file.
-    rounds : bool
-        Whether to read it also where a round of an innermost loop begins, and before and after
-        each statement that waits in it; otherwise where a partition begins and ends.
+    `text`: the kernel file.
+    `rounds`: whether to read it also where a round of an innermost loop begins, and before and
+    after each statement that waits in it. Otherwise it is read where a partition begins and ends.
 
     Raises
     ------
@@ -91,7 +80,7 @@ def clocked(text: str, *, rounds: bool = True) -> Clocked:
     places: list[Place] = []
     for role in {role.name: role for role in roles}.values():
         _Reads(role, places, rounds=rounds).insert(functions[role.name])
-    kernel = functions[next(_literals(tree, "KERNEL"))]
+    kernel = functions[kernel_name(tree)]
     _pass_on(kernel, {role.name for role in roles})
     _give(tree, functions.get("launch"), kernel.name)
     written = ast.unparse(ast.fix_missing_locations(tree))
@@ -116,7 +105,7 @@ class _Reads:
         """Read the clock in a function, which gets one more argument, the first."""
         function.args.args.insert(0, ast.arg(CLOCKS))
         body = self._statements(function.body, [])
-        begin = [*_parsed(f"{_KEPT} = {_LAST}"), self._read("start", function)]
+        begin = [*ast.parse(f"{_KEPT} = {_LAST}").body, self._read("start", function)]
         last = len(body) - isinstance(body[-1], ast.Return)
         body.insert(last, self._read("end", body[-1]))
         function.body = [*begin, *body]
@@ -169,7 +158,7 @@ class _Reads:
         self._places.append(
             Place(self._role.name, moment, statement.lineno, text.partition("\n")[0])
         )
-        return _parsed(f"gl.store({place}, {_CLOCK}, mask={' & '.join(kept)})")[0]
+        return ast.parse(f"gl.store({place}, {_CLOCK}, mask={' & '.join(kept)})").body[0]
 
 
 def _round(loop: ast.For) -> str:
@@ -179,16 +168,6 @@ def _round(loop: ast.For) -> str:
     begin = bounds[0] if len(bounds) > 1 else "0"
     step = bounds[2] if len(bounds) > 2 else "1"
     return f"({variable} - ({begin})) // ({step})"
-
-
-def _parsed(text: str) -> list[ast.stmt]:
-    return ast.parse(text).body
-
-
-def _literals(tree: ast.Module, name: str) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            yield ast.literal_eval(node.value)
 
 
 def _pass_on(kernel: ast.FunctionDef, partitions: set[str]) -> None:
@@ -222,8 +201,6 @@ def _give(tree: ast.Module, launch: ast.FunctionDef | None, kernel: str) -> None
     for part in ast.walk(launch or ast.Module([], [])):
         match part:
             case ast.Call(ast.Subscript(ast.Name(name)), values) if name == kernel:
-                (given,) = _parsed(f'arguments["{CLOCKS}"]')
-                assert isinstance(given, ast.Expr)
-                values.insert(0, given.value)
+                values.insert(0, ast.parse(f'arguments["{CLOCKS}"]', mode="eval").body)
                 return
     raise InputError(f"launch has no call of {kernel}[grid]")

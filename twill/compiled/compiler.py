@@ -63,12 +63,8 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]} {lines[-1] if len(lines) > 1 else ''}"
 
 
-def compiled_kernel(path: str, architecture: int) -> Any:
+def compiled_kernel(module: ModuleType, architecture: int) -> Any:
     """Return the kernel that Triton compiles from a file for an architecture, such as 90."""
-    return _of_module(imported(path), architecture)
-
-
-def _of_module(module: ModuleType, architecture: int) -> Any:
     triton = importlib.import_module("triton")
     runtime = importlib.import_module("triton.experimental.gluon._runtime")
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
@@ -87,7 +83,7 @@ def _of_module(module: ModuleType, architecture: int) -> Any:
 def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
     """Return the fields of `twill.compiled.cubin.Cubin` but for the architecture."""
     nvidia = importlib.import_module("triton.backends.nvidia.compiler")
-    kernel = _of_module(module, architecture)
+    kernel = compiled_kernel(module, architecture)
     tools = Path(str(nvidia.__file__)).parent / "bin"
     disassembler = [str(tools / "nvdisasm"), "-c"]
     with tempfile.TemporaryDirectory() as folder:

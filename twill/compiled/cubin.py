@@ -27,24 +27,14 @@ SETTINGS = {
 class Cubin:
     """A compiled kernel, as text.
 
-    Attributes
-    ----------
-    kernel : str
-        Name of its entry.
-    architecture : int
-        90 or 100: compiled for ``sm_90a`` or ``sm_100a``.
-    warps : int
-        Warps that it starts with, those that partitions are filled up with included.
-    shared : int
-        Bytes of shared memory.
-    tensor_columns : int
-        Columns of tensor memory.
-    log : str
-        Output of ``ptxas -v``.
-    listing : str
-        Output of ``nvdisasm -c -hex -gi``.
-    targets : tuple of int
-        Addresses that indirect branches go to: the section ``.nv.constant2``.
+    `kernel`: name of its entry.
+    `architecture`: 90 or 100: compiled for ``sm_90a`` or ``sm_100a``.
+    `warps`: warps that it starts with, those that partitions are filled up with included.
+    `shared`: bytes of shared memory.
+    `tensor_columns`: columns of tensor memory.
+    `log`: output of ``ptxas -v``.
+    `listing`: output of ``nvdisasm -c -hex -gi``.
+    `targets`: addresses that indirect branches go to: the section ``.nv.constant2``.
     """
 
     kernel: str
@@ -62,15 +52,10 @@ def compile_file(
 ) -> Cubin:
     """Compile the entry of a kernel file; the file is imported, so that what it does happens.
 
-    Parameters
-    ----------
-    path : path
-        A Python file with ``SIGNATURE`` (Triton's type of each argument of the entry) and
-        ``KERNEL`` (its name).
-    architecture : int
-        90 or 100.
-    emitted : bool
-        Whether ``twill emit`` wrote it, so that PyTorch is not needed when it is imported.
+    `path`: a Python file with ``SIGNATURE`` (Triton's type of each argument of the entry) and
+    ``KERNEL`` (its name).
+    `architecture`: 90 or 100.
+    `emitted`: whether ``twill emit`` wrote it, so that PyTorch is not needed when it is imported.
 
     Raises
     ------

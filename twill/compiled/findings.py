@@ -83,18 +83,12 @@ class Finding:
 class Compiled:
     """A compiled kernel with the findings of its checks.
 
-    Attributes
-    ----------
-    kernel, architecture, warps, shared, tensor_columns
-        As in `twill.compiled.cubin.Cubin`.
-    spills : int
-        Instructions that move registers to or from local memory outside steady loops.
-    warnings : tuple of str
-        Warnings of ptxas.
-    loops : tuple of CompiledLoop
-        The steady loops.
-    findings : tuple of Finding
-        Defects to mend; none in a kernel that is compiled as it is written.
+    `kernel`, `architecture`, `warps`, `shared`, `tensor_columns`: as in
+    `twill.compiled.cubin.Cubin`.
+    `spills`: instructions that move registers to or from local memory outside steady loops.
+    `warnings`: warnings of ptxas.
+    `loops`: the steady loops.
+    `findings`: defects to mend; none in a kernel that is compiled as it is written.
     """
 
     kernel: str
@@ -140,6 +134,7 @@ def judge(cubin: Cubin, text: str, file: str, limits: Limits | None = None) -> C
     """Check a compiled kernel against the text of its file; see `check`."""
     roles, listing = read_roles(text, file), read_listing(cubin.listing)
     used = _USED.search(cubin.log)
+    warned = [s for s in cubin.log.splitlines() if " warning " in s or _LOSS.search(s)]
     steady = compiled_loops(listing, roles, Path(file).name, int(used[1]) if used else 0)
     inside = {block for loop, _ in steady for block in loop.blocks}
     outside = listing.instructions(frozenset(listing.order) - inside)
@@ -150,17 +145,11 @@ def judge(cubin: Cubin, text: str, file: str, limits: Limits | None = None) -> C
         shared=cubin.shared,
         tensor_columns=cubin.tensor_columns,
         spills=sum(i.pipe == SPILL for i in outside),
-        warnings=tuple(dict.fromkeys(_warnings(cubin.log))),
+        warnings=tuple(dict.fromkeys(line.split(" : ", 1)[-1].strip() for line in warned)),
         loops=tuple(told for _, told in steady),
     )
     found = (f for check in CHECKS for f in check(made, roles, limits or Limits()))
     return replace(made, findings=tuple(found))
-
-
-def _warnings(log: str) -> Iterator[str]:
-    for line in log.splitlines():
-        if " warning " in line or _LOSS.search(line):
-            yield line.split(" : ", 1)[-1].strip()
 
 
 def losses(made: Compiled, _roles: tuple[Role, ...], _limits: Limits) -> Iterator[Finding]:

@@ -30,7 +30,10 @@ def compiled(path: Path, architecture: int) -> Cubin:
         If it does not compile.
     """
     with contextlib.suppress(OSError, EOFError, zlib.error, ValueError, TypeError, TwillError):
-        return _read(_file(path, architecture))
+        file = _file(path, architecture)
+        found = json.loads(gzip.decompress(file.read_bytes()))
+        os.utime(file)
+        return Cubin(**{**found, "targets": tuple(found["targets"])})
     cubin = compile_file(path, architecture, emitted=True)
     with contextlib.suppress(OSError, TwillError):
         file = _file(path, architecture)
@@ -40,12 +43,6 @@ def compiled(path: Path, architecture: int) -> Cubin:
         for old in files[: max(0, len(files) - MOST_FILES)]:
             old.unlink(missing_ok=True)
     return cubin
-
-
-def _read(file: Path) -> Cubin:
-    found = json.loads(gzip.decompress(file.read_bytes()))
-    os.utime(file)
-    return Cubin(**{**found, "targets": tuple(found["targets"])})
 
 
 def _file(path: Path, architecture: int) -> Path:

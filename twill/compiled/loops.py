@@ -53,14 +53,9 @@ def compiled_loops(
 ) -> list[tuple[Loop, CompiledLoop]]:
     """Find the steady loops of a kernel file.
 
-    Parameters
-    ----------
-    listing, roles
-        The code and what the file says of it.
-    file : str
-        Name of the file in the code's lines, without folders.
-    launched : int
-        Registers that a thread starts with.
+    `listing`, `roles`: the code and what the file says of it.
+    `file`: name of the file in the code's lines, without folders.
+    `launched`: registers that a thread starts with.
     """
     allocated = _allocated(listing, launched)
     found = []

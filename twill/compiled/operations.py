@@ -106,14 +106,10 @@ class Calibrated:
 class Calibration:
     """A machine's rules for single operations against the compiler.
 
-    Attributes
-    ----------
-    machine, architecture : str
-        Name of the machine, and the compiler's target, for example ``sm_90a``.
-    shape : tuple of int
-        Shape of the tile of f32 that four warps hold.
-    rows : tuple of Calibrated
-        Counts of each operation, without pipes that it neither uses nor books.
+    `machine`, `architecture`: name of the machine, and the compiler's target, for example
+    ``sm_90a``.
+    `shape`: shape of the tile of f32 that four warps hold.
+    `rows`: counts of each operation, without pipes that it neither uses nor books.
     """
 
     machine: str
@@ -125,12 +121,8 @@ class Calibration:
 def calibrate(machine: Machine, report: Report = silent) -> Calibration:
     """Compile each tile operation alone and count its instructions; half a minute, without a GPU.
 
-    Parameters
-    ----------
-    machine : Machine
-        A machine of architecture ``sm_90`` or ``sm_100``, with rules.
-    report : Report, optional
-        Called with the name of each operation before it is compiled.
+    `machine`: a machine of architecture ``sm_90`` or ``sm_100``, with rules.
+    `report`: called with the name of each operation before it is compiled.
 
     Raises
     ------

@@ -54,15 +54,10 @@ MOST_COPIES = 1024  # of the body of a loop that Triton unrolls
 class Mark:
     """A synchronizing operation, and where it stands.
 
-    Attributes
-    ----------
-    kind : str
-        A key of `OPERATIONS`.
-    lines : tuple of int
-        Its line in the role's function; then, if that calls another one of the file, the line
-        there.
-    optional : bool
-        Whether it stands under a condition.
+    `kind`: a key of `OPERATIONS`.
+    `lines`: its line in the role's function; then, if that calls another one of the file, the line
+    there.
+    `optional`: whether it stands under a condition.
     """
 
     kind: str
@@ -92,19 +87,12 @@ class SteadyLoop:
 class Role:
     """The function of the kernel file that one partition executes.
 
-    Attributes
-    ----------
-    name : str
-        Name of the function.
-    warps : int
-        Warps of its partition.
-    registers : int or None
-        Registers of a thread that the file asks for; None for the default partition, which has the
-        rest.
-    first, last : int
-        Its lines.
-    loops : tuple of SteadyLoop
-        Its innermost loops over ``range``.
+    `name`: name of the function.
+    `warps`: warps of its partition.
+    `registers`: registers of a thread that the file asks for; None for the default partition, which
+    has the rest.
+    `first`, `last`: its lines.
+    `loops`: its innermost loops over ``range``.
     """
 
     name: str
@@ -155,13 +143,16 @@ def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
 
 def _only_role(tree: ast.Module, functions: Mapping[str, ast.FunctionDef]) -> str:
     """Return the function that the kernel calls last; empty if it calls none."""
-    names = [
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "KERNEL"
-    ]
-    kernel = functions.get(names[0]) if names else None
+    kernel = functions.get(kernel_name(tree))
     return _called(getattr(kernel.body[-1], "value", kernel)) if kernel is not None else ""
+
+
+def kernel_name(tree: ast.Module) -> str:
+    """Return the name of the kernel of a file, which is in ``KERNEL``; empty without it."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "KERNEL":
+            return str(ast.literal_eval(node.value))
+    return ""
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -278,14 +269,9 @@ def disorder(
     before it are found outside the loop too. A mark may be repeated at once, as instructions of one
     product or attempts of one wait. A mark under a condition may be left out.
 
-    Parameters
-    ----------
-    listing, loop
-        The loop of SASS.
-    marks : sequence of Mark
-        The file's marks of one iteration.
-    found : mapping
-        Marks of each block of the SASS.
+    `listing`, `loop`: the loop of SASS.
+    `marks`: the file's marks of one iteration.
+    `found`: marks of each block of the SASS.
     """
     seen = {mark.same for block in loop.blocks for mark in found[block]}
     missing = [m for m in marks if m.same not in seen and not m.optional]

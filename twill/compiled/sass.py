@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from twill.base.graphs import reached
+
 PIPES = {
     "tensor": r"[HIQ]GMMA|[HIQD]MMA|UTC\w*MMA|UTCCP",
     "fma": r"FFMA2?|FMUL2?|FADD2?|FSWZADD|HFMA2|HADD2|HMUL2",
@@ -53,16 +55,10 @@ Frames = tuple[tuple[str, int], ...]
 class Instruction:
     """An instruction of a warp.
 
-    Attributes
-    ----------
-    predicate : str
-        ``@P0``, ``@!UP1``; empty if it is always executed.
-    operation : str
-        Its name with all modifiers, ``SYNCS.PHASECHK.TRANS64.TRYWAIT``.
-    operands : str
-        The rest of its text.
-    lines : tuple
-        Name of a source file and line, from the innermost function to the one that calls it.
+    `predicate`: ``@P0``, ``@!UP1``; empty if it is always executed.
+    `operation`: its name with all modifiers, ``SYNCS.PHASECHK.TRANS64.TRYWAIT``.
+    `operands`: the rest of its text.
+    `lines`: name of a source file and line, from the innermost function to the one that calls it.
     """
 
     predicate: str
@@ -171,17 +167,10 @@ class Listing:
         for block in self.order:
             for header in self.blocks[block].successors:
                 if self.dominates(header, block):
-                    found.setdefault(header, {header}).update(self._loop(header, block))
+                    # On a way back from its end that does not lead through the header.
+                    before = self.predecessors | {header: ()}
+                    found.setdefault(header, {header}).update(reached([block], before.__getitem__))
         return tuple(Loop(header, frozenset(blocks)) for header, blocks in found.items())
-
-    def _loop(self, header: int, last: int) -> set[int]:
-        inside, waiting = {header, last}, [last]
-        while waiting:
-            block = waiting.pop()
-            new = {b for b in self.predecessors[block] if block != header} - inside
-            inside |= new
-            waiting += new
-        return inside
 
     def instructions(self, blocks: frozenset[int]) -> Iterator[Instruction]:
         """Yield the instructions of some blocks, in `order`."""
@@ -193,10 +182,7 @@ class Listing:
 def read_listing(text: str) -> Listing:
     """Read a kernel's disassembly.
 
-    Parameters
-    ----------
-    text : str
-        Output of ``nvdisasm -c -gi``, with ``-hex`` or without, for a cubin with one kernel.
+    `text`: output of ``nvdisasm -c -gi``, with ``-hex`` or without, for a cubin with one kernel.
     """
     code: list[Instruction] = []
     starts: dict[str, int] = {}

@@ -1,9 +1,6 @@
-"""A compiled kernel as tables and as plain data."""
+"""A compiled kernel as tables."""
 
 from __future__ import annotations
-
-from dataclasses import asdict
-from typing import Any
 
 from twill.base.console import say
 from twill.base.formats import count, plural
@@ -11,11 +8,6 @@ from twill.base.tables import Column, Table
 from twill.compiled.findings import Compiled
 from twill.compiled.operations import MOST_DIFFERENCE, Calibration
 from twill.compiled.sass import OTHER, PIPES
-
-
-def compiled_data(made: Compiled) -> dict[str, Any]:
-    """Return a compiled kernel as plain data."""
-    return asdict(made)
 
 
 def print_compiled(made: Compiled) -> None:

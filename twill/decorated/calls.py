@@ -20,16 +20,10 @@ REPLACED = ("num_stages", "maxnreg")  # options that a schedule chooses itself
 class Call:
     """A call of a kernel.
 
-    Attributes
-    ----------
-    key : str
-        Types, alignment, constants and options: calls with the same one have the same kernel.
-    arguments : dict
-        Values by parameter, those of constants too.
-    options : dict
-        Of Triton's compilation, such as ``num_warps``.
-    chosen : bool
-        Whether a configuration of the autotuner was looked for.
+    `key`: types, alignment, constants and options: calls with the same one have the same kernel.
+    `arguments`: values by parameter, those of constants too.
+    `options`: of Triton's compilation, such as ``num_warps``.
+    `chosen`: whether a configuration of the autotuner was looked for.
     """
 
     key: str

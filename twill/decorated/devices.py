@@ -20,12 +20,8 @@ SM = "sm_"
 class Device:
     """A GPU, or the emulator of one.
 
-    Attributes
-    ----------
-    machine : Machine
-        The SM that kernels are scheduled for.
-    emulated : bool
-        Whether NumPy executes them.
+    `machine`: the SM that kernels are scheduled for.
+    `emulated`: whether NumPy executes them.
     """
 
     machine: Machine

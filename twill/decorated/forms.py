@@ -30,16 +30,11 @@ WITHIN = 0.01  # of the best time; a form is not scheduled for less
 class Form:
     """A kernel's loop in one form.
 
-    Attributes
-    ----------
-    loop : Loop
-        The loop with the kernel around it.
-    bound : float
-        Cycles that an iteration takes at least, over all parts.
-    split : Split, optional
-        Parts of its tiles; None as written.
-    narrow : bool
-        Whether it has fewer warps than the call asks for, for machines that refuse all others.
+    `loop`: the loop with the kernel around it.
+    `bound`: cycles that an iteration takes at least, over all parts.
+    `split`: parts of its tiles; None as written.
+    `narrow`: whether it has fewer warps than the call asks for, for machines that refuse all
+    others.
     """
 
     loop: Loop

@@ -24,16 +24,10 @@ _GRAPH = re.compile(rb'"schema_version"\s*:\s*"ddg-')
 class PackagedLoop:
     """A loop that ships with the package.
 
-    Attributes
-    ----------
-    name, description : str
-        For people.
-    file : str
-        Its file inside the package ``twill.traces``.
-    machine : str
-        The packaged machine that it is meant for.
-    loop : str, optional
-        Which of the file's loops.
+    `name`, `description`: for people.
+    `file`: its file inside the package ``twill.traces``.
+    `machine`: the packaged machine that it is meant for.
+    `loop`: which of the file's loops.
     """
 
     name: str

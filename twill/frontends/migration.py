@@ -27,10 +27,7 @@ KINDS: dict[str, type[Artifact]] = {
 def migrated(file: str) -> tuple[str, list[str]]:
     """Return a file's text in the form of today, and what was done; nothing if it has that form.
 
-    Parameters
-    ----------
-    file : str
-        A machine (``.toml``, ``.json``), loop, schedule or order (``.json``).
+    `file`: a machine (``.toml``, ``.json``), loop, schedule or order (``.json``).
 
     Raises
     ------

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from twill.artifacts.base import packaged, packaged_text, unknown
+from twill.artifacts.base import packaged, packaged_text, says_schema, unknown
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.order import Order, Waits, is_order
+from twill.artifacts.order import SCHEMA as ORDER
+from twill.artifacts.order import Order, Waits
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.versions import EARLIER
 from twill.base.errors import InputError, short
@@ -74,7 +75,7 @@ def load_schedule(name: Schedule | str | os.PathLike[str], *, waits: str | None 
         raise unknown("schedule", name, packaged_schedules(), ".json or .mlir")
     if is_schedule_graph(text):
         return parse_schedule_graph(text, file, cast("Waits", waits or "late"))
-    if is_order(text):
+    if says_schema(text, ORDER):
         order = Order.from_json(text, file=file)
         return scheduled(order if waits is None else order.model_copy(update={"waits": waits}))
     if waits is not None:

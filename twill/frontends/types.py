@@ -121,16 +121,12 @@ def parse_layout(text: str) -> Layout:
     for pattern, written in _TO_JSON:
         document = pattern.sub(written, document)
     try:
-        found = json.loads(document, object_hook=_layout)
+        found = json.loads(document, object_hook=lambda p: Layout(p.pop("#"), p))
     except (ValueError, KeyError, RecursionError):
         found = None
     if '"' in text or not isinstance(found, Layout) or not _is_complete(found):
         raise InputError(f"not a layout (got {short(text)})")
     return found
-
-
-def _layout(parameters: dict[str, Any]) -> Layout:
-    return Layout(parameters.pop("#"), parameters)
 
 
 def _is_complete(layout: Layout) -> bool:

@@ -42,18 +42,6 @@ _LOOP = part(
     machine=str,
     description=str,
 )
-_OPERATION = part(
-    "Operation",
-    "An operation of a loop.",
-    name=str,
-    kind=str,
-    warps=int,
-    location=str | None,
-    operands=many(Tile),
-    result=Tile | None,
-    registers_per_thread=int | None,
-    bytes=int,
-)
 _INVARIANT = part(
     "OccupyingInvariant", "An invariant, with the memory that it occupies.", Invariant, occupies=str
 )
@@ -75,7 +63,14 @@ _COST = part(
 _COSTED = part(
     "CostedOperation",
     "An operation with its cost, and its part in recurrences.",
-    _OPERATION,
+    name=str,
+    kind=str,
+    warps=int,
+    location=str | None,
+    operands=many(Tile),
+    result=Tile | None,
+    registers_per_thread=int | None,
+    bytes=int,
     cost=_COST | None,
     recurrence=Literal["critical", "member"] | None,
 )

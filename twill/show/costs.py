@@ -96,7 +96,7 @@ def _marks(analysis: Analysis, operation: Operation) -> str:
     if cost is None:
         return "?"
     kept = "s" if _streams(analysis, operation, cost) else "a" if cost.asynchronous else ""
-    member = {"critical": "*", "member": "o"}.get(_recurs(analysis, operation.name) or "", "")
+    member = {"critical": "*", "member": "o", None: ""}[_recurs(analysis, operation.name)]
     return " ".join(filter(None, (kept, member)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -146,11 +147,10 @@ def _height(spans: list[_Span]) -> int:
 
 def _codes(schedule: Schedule, styles: Looks) -> dict[str, str]:
     """Return a short name for each operation, its group's letter and a number, for narrow bars."""
-    counts: dict[str, int] = {}
-    found = {}
+    counts, found = Counter[str](), {}
     for operation in schedule.loop.operations:
         letter = styles[schedule.assignment[operation.name]].letter
-        counts[letter] = counts.get(letter, 0) + 1
+        counts[letter] += 1
         found[operation.name] = f"{letter}{counts[letter]}"
     return found
 

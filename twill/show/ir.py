@@ -32,7 +32,7 @@ from xdsl.printer import Printer
 
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Tile
-from twill.artifacts.program import Get, Instruction, Interleave, Issue, Put, Storage
+from twill.artifacts.program import Get, Instruction, Issue, Put, Storage, issues_of
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.errors import InputError
 from twill.frontends.schedules import AS_JSON, VERSION
@@ -165,7 +165,7 @@ class _Group:
         registers = {s.value for s in self.schedule.storage
                      if s.memory == "registers" and s.reader is None}  # fmt: skip
         for instruction in self.body:
-            for part in _issues(instruction):
+            for part in issues_of(instruction):
                 if part.last and part.operation in registers:
                     yield _own(part.operation), part.stage
             if isinstance(instruction, Get):
@@ -186,7 +186,7 @@ class _Group:
         """Return through how many rounds each register value has to be carried."""
         oldest: dict[Held, int] = defaultdict(int)
         for instruction in self.body:
-            held = [read for part in _issues(instruction) for read in self._reads(part)
+            held = [read for part in issues_of(instruction) for read in self._reads(part)
                     if not isinstance(read, str)]  # fmt: skip
             if isinstance(instruction, Put) and (own := _own(instruction.value)) in self.made:
                 held.append((own, instruction.stage - self.made[own]))
@@ -220,7 +220,7 @@ class _Group:
         return self.values.get(key) if age == 0 else self.carried.get((key, age))
 
     def _operations(self, instruction: Instruction, cluster: int) -> Iterable[Operation]:
-        parts = _issues(instruction)
+        parts = issues_of(instruction)
         if parts:
             return [self._issue(part, cluster) for part in parts]
         operands: list[SSAValue | None] = []
@@ -284,12 +284,6 @@ def _own(value: str) -> Held:
 
 def _copy(get: Get) -> Held:
     return (get.value, get.reader, get.distance)
-
-
-def _issues(instruction: Instruction) -> tuple[Issue, ...]:
-    if isinstance(instruction, Issue):
-        return (instruction,)
-    return instruction.parts if isinstance(instruction, Interleave) else ()
 
 
 # -- parts of MLIR from plain values ----------------------------------------------------------

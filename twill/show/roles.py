@@ -8,16 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from twill.artifacts.program import (
-    Arrive,
-    Await,
-    Get,
-    Instruction,
-    Interleave,
-    Issue,
-    Put,
-    Wait,
-)
+from twill.artifacts.program import Arrive, Await, Get, Instruction, Put, Wait, issues_of
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.console import WIDTH
 from twill.base.formats import plural
@@ -123,14 +114,9 @@ def roles_data(schedule: Schedule) -> list[dict[str, Any]]:
 
 def _told(instruction: Instruction) -> tuple[str, ...]:
     """Return the barriers at which an instruction, or its completion, arrives."""
-    match instruction:
-        case Arrive():
-            return (instruction.barrier,)
-        case Issue():
-            return instruction.signals
-        case Interleave():
-            return tuple(name for part in instruction.parts for name in part.signals)
-    return ()
+    if isinstance(instruction, Arrive):
+        return (instruction.barrier,)
+    return tuple(name for part in issues_of(instruction) for name in part.signals)
 
 
 def _tasks(schedule: Schedule, group: Group) -> Iterator[Task]:

@@ -239,20 +239,16 @@ def polished_data(polished: Polished) -> dict[str, Any]:
 
 def print_polished(polished: Polished) -> None:
     """Print what changed, and what is promised."""
-    promise = polished.schedule.promise
-    assert promise is not None
     if polished.schedule.programs != polished.given.programs:
         changes = Comparison(polished.given, polished.schedule)
         print_differences(changes, without=OF_TIMES)
         say()
-    _print_promise(polished, promise)
+    _print_promise(polished)
 
 
 def print_answer(polished: Polished, static: Schedule) -> None:
     """Print the program that was found, and in a line the static schedule that it came from."""
     written, proof = polished.schedule, static.proof
-    promise = written.promise
-    assert promise is not None
     print_schedule(written)
     if written.initiation_interval is None and static.initiation_interval is not None:
         stages = plural(static.stages or 0, "stage")
@@ -260,16 +256,18 @@ def print_answer(polished: Polished, static: Schedule) -> None:
         if proof is not None:
             told += f"; {why(proof.bound)}"
         paragraph(told)
-    _print_promise(polished, promise)
+    _print_promise(polished)
 
 
-def _print_promise(polished: Polished, promise: Promise) -> None:
+def _print_promise(polished: Polished) -> None:
+    promise = polished.schedule.promise
+    assert promise is not None
     paragraph(promise_words(promise))
     if polished.given_cycles is not None:
         change = signed_percent(promise.interval_cycles / polished.given_cycles - 1)
         faster = polished.schedule.programs != polished.given.programs
         origin = f", from it with {polished.origin}" if polished.origin else ""
-        said = f"{change}{origin}" if faster else _nothing_faster(polished)
+        said = f"{change}{origin}" if faster else _nothing_faster(promise)
         paragraph(f"{cycles(polished.given_cycles)} cycles as it was given; {said}")
     elif polished.objection:
         paragraph(f"as it was given it is no answer: {polished.objection}")
@@ -277,11 +275,10 @@ def _print_promise(polished: Polished, promise: Promise) -> None:
         paragraph(f"{cycles(other.cycles)} cycles from it with {other.origin or 'the same roles'}")
 
 
-def _nothing_faster(polished: Polished) -> str:
-    promise = polished.schedule.promise
-    if promise is not None and promise.simulations:
+def _nothing_faster(promise: Promise) -> str:
+    if promise.simulations:
         return f"nothing faster was found among {promise.simulations} programs"
-    met = promise is not None and promise.gap is not None and promise.gap <= MET
+    met = promise.gap is not None and promise.gap <= MET
     return "nothing is faster" if met else "no other was looked at"
 
 
@@ -305,9 +302,8 @@ def promise_words(promise: Promise) -> str:
             said.append(f"{percent(promise.gap)} is not known")
     if (code := promise.machine_code) is not None:
         told = f"{code.interval_cycles:,.0f} cycles in the machine code of {code.compiler}"
-        said.insert(
-            0, told if code.compared else f"{told}, which were compared with no measurement"
-        )
+        told += "" if code.compared else ", which were compared with no measurement"
+        said.insert(0, told)
     if (found := promise.on_gpu) is not None:
         said.insert(0, f"{found.interval_cycles:,.0f} cycles measured on {found.device}")
     return "; ".join(said)

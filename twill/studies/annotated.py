@@ -113,7 +113,8 @@ def annotate(
         raise InputError(wrong, path="loop.operations", file=schedule.file)
     _check_places(schedule)
     result = result or run(schedule, recording=Recording())
-    spent = [s for s in (result.profile.groups if result.profile else ()) if _is_stall(s)]
+    every = result.profile.groups if result.profile else ()
+    spent = [s for s in every if s.cause not in (ISSUE, IDLE)]
     found = _placed(schedule, spent)
     file, missing = _source_file(schedule, source)
     elsewhere: dict[str, float] = defaultdict(float)
@@ -129,10 +130,6 @@ def annotate(
         lines=tuple(_lines(loop, found, file)),
         elsewhere=dict(sorted(elsewhere.items(), key=lambda item: (-item[1], item[0]))),
     )
-
-
-def _is_stall(spent: Spent) -> bool:
-    return spent.cause not in (ISSUE, IDLE)
 
 
 def _placed(schedule: Schedule, spent: Sequence[Spent]) -> dict[tuple[str, int], list[Placed]]:
@@ -182,8 +179,7 @@ def _statements(loop: Loop) -> dict[str, tuple[str, ...]]:
 def _place(location: str) -> tuple[str, int]:
     """Return file and line of ``file:line:column``."""
     found = PLACE.fullmatch(location)
-    if found is None:
-        raise InputError(f"a place in a source is file:line:column (got {short(location)})")
+    assert found is not None  # all were looked at
     return found[1], int(found[2])
 
 
@@ -194,11 +190,9 @@ def _check_places(schedule: Schedule) -> None:
     if loop.origin is not None:
         places["origin"] = loop.origin.location
     for path, place in places.items():
-        try:
-            _place("none:1" if place is None else place)
-        except InputError as error:
-            where = f"loop.{path}.location"
-            raise InputError(error.message, path=where, file=schedule.file) from None
+        if place is not None and not PLACE.fullmatch(place):
+            wrong = f"a place in a source is file:line:column (got {short(place)})"
+            raise InputError(wrong, path=f"loop.{path}.location", file=schedule.file)
 
 
 # -- the source -------------------------------------------------------------------------------

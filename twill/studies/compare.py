@@ -342,7 +342,9 @@ def _panel(axes: Axes, one: Comparison) -> None:
             # What the variant's own loop would reach at its bound.
             bound = height * v.interval_cycles / v.bound_cycles
             axes.hlines(bound, place - BARS / 2, place + BARS / 2, color="black", linewidth=1.2)
-    axes.set_xticks(range(len(one.variants)), labels=[_label(v.variant) for v in one.variants])
+    names = [v.variant for v in one.variants]
+    labels = [n if len(n) <= 16 else n.replace("_forward", "").replace("_", " ") for n in names]
+    axes.set_xticks(range(len(names)), labels=labels)
     axes.tick_params(axis="x", labelrotation=40, length=0)
     for tick in axes.get_xticklabels():
         tick.set(horizontalalignment="right", rotation_mode="anchor")
@@ -352,7 +354,3 @@ def _panel(axes: Axes, one: Comparison) -> None:
     axes.margins(y=0.12)
     axes.grid(visible=True, axis="y", alpha=0.3)
     axes.set_axisbelow(True)
-
-
-def _label(name: str) -> str:
-    return name if len(name) <= 16 else name.replace("_forward", "").replace("_", " ")

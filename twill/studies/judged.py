@@ -149,20 +149,12 @@ def judged_file(
 ) -> Judged:
     """Compile a kernel file, check what comes out, and execute its machine code.
 
-    Parameters
-    ----------
-    path : path
-        A kernel file, as `twill.compiled.compile_file` takes it; it is imported.
-    machine : Machine, optional
-        The SM; that of an H100 or a B200 without it.
-    compiler : callable, optional
-        Compiles a file for an architecture.
-    mechanisms : bool
-        Whether to execute it also with each mechanism of the SM switched off.
-    latency : callable, optional
-        Latency of bulk loads, as `latency_of` returns it.
-    report : callable, optional
-        Receives a message for each step.
+    `path`: a kernel file, as `twill.compiled.compile_file` takes it; it is imported.
+    `machine`: the SM; that of an H100 or a B200 without it.
+    `compiler`: compiles a file for an architecture.
+    `mechanisms`: whether to execute it also with each mechanism of the SM switched off.
+    `latency`: latency of bulk loads, as `latency_of` returns it.
+    `report`: receives a message for each step.
 
     Raises
     ------

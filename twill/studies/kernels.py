@@ -235,9 +235,7 @@ def print_measured(found: Measured) -> None:
     say(f"{found.device} ({found.capability}{clock}), torch {found.torch}, triton {found.triton}")
     columns = [
         Column("iterations", form=str),
-        Column("median", "ms", _milliseconds),
-        Column("fifth", "ms", _milliseconds),
-        Column("four fifths", "ms", _milliseconds),
+        *(Column(name, "ms", "{:.4f}".format) for name in ("median", "fifth", "four fifths")),
         Column("wrong"),
     ]
     rows = [[t.iterations, t.median, t.low, t.high, t.wrong or ""] for t in found.trips]
@@ -248,10 +246,6 @@ def print_measured(found: Measured) -> None:
         simulated = found.simulated_cycles
         told += "" if simulated is None else f"; on the simulated SM the loop's takes {simulated:g}"
         say(f"each further iteration takes {found.iteration_ns:.0f} ns{told}")
-
-
-def _milliseconds(number: float) -> str:
-    return f"{number:.4f}"
 
 
 def emulation_data(found: Emulation) -> dict[str, Any]:
@@ -293,8 +287,8 @@ def print_emulation(found: Emulation) -> None:
         Column("iterations", form=str),
         Column("runs", form=str),
         Column("output"),
-        Column("largest error", "of the exact", _scientific),
-        Column("error", "in its own types", _scientific),
+        Column("largest error", "of the exact", "{:.1e}".format),
+        Column("error", "in its own types", "{:.1e}".format),
     ]
     Table(columns, rows).print()
     wrong = [run for run in found.runs if not run.passed]
@@ -307,10 +301,6 @@ def print_emulation(found: Emulation) -> None:
     alike = max(of_outputs, default=LARGEST_UNLIKE)
     limits = f"errors up to {LARGEST_ERROR:.0e}, in its own types {alike:.0e}"
     say(f"{passed} of {plural(len(found.runs), 'run')} passed; {limits}")
-
-
-def _scientific(number: float) -> str:
-    return f"{number:.1e}"
 
 
 def _largest(runs: list[Run]) -> dict[str | None, tuple[float | None, ...]]:

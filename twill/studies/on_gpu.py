@@ -74,23 +74,13 @@ def measured_in_rounds(
     run is slower than the slowest run of the best one, by the median, leaves. There are at most
     `MOST_ROUNDS`. A run that fails costs its kernel only.
 
-    Parameters
-    ----------
-    kernels : sequence of str
-        Texts of emitted kernels.
-    seed : int
-        Seed of the order.
-    report : callable, optional
-        Receives a message for each run.
-    command : callable, optional
-        Returns the command that measures a file and prints a `Measured` as JSON.
-    seconds : float
-        The most that a run may take.
+    `kernels`: texts of emitted kernels.
+    `seed`: seed of the order.
+    `report`: receives a message for each run.
+    `command`: returns the command that measures a file and prints a `Measured` as JSON.
+    `seconds`: the most that a run may take.
 
-    Returns
-    -------
-    list of OnGpu or RefusedError
-        For each kernel its cycles, or why there are none.
+    Returns: for each kernel its cycles, or why there are none.
     """
     order, runs = random.Random(seed), dict[int, list[Measured]]()  # noqa: S311 - no secret
     refused: dict[int, RefusedError] = {}

@@ -137,15 +137,13 @@ def is_schedule(item: str) -> bool:
 # warps; what Triton's pipeliner makes of it; the schedule itself.
 VARIANTS: dict[str, Callable[[Subject, Report], Schedule]] = {
     "sequential": lambda one, _: sequential(one.loop, one.machine),
-    "multi-warp": lambda one, _: multi_warp(one.loop, one.machine, _depths(one)),
+    "multi-warp": lambda one, _: multi_warp(
+        one.loop, one.machine, one.schedule.pipeline_depths if one.schedule else None
+    ),
     "swp": lambda one, report: software_pipelined(one.loop, one.machine, report=report),
     "triton": lambda one, _: triton_pipelined(one.loop, one.machine),
     "joint": lambda one, report: one.solved(report=report),
 }
-
-
-def _depths(subject: Subject) -> dict[str, int] | None:
-    return subject.schedule.pipeline_depths if subject.schedule else None
 
 
 def variants_of(loop: Loop) -> list[str]:

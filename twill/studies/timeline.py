@@ -38,16 +38,10 @@ Cycles = tuple[dict[int, int], ...]
 class Piece:
     """The time between two reads that follow each other.
 
-    Attributes
-    ----------
-    partition : str
-        Function of the partition.
-    line : int
-        Line of the statement that waits; of work, the line where it begins.
-    what : str
-        The statement, or the lines of the work.
-    waits : bool
-        Whether it is a statement that waits.
+    `partition`: function of the partition.
+    `line`: line of the statement that waits; of work, the line where it begins.
+    `what`: the statement, or the lines of the work.
+    `waits`: whether it is a statement that waits.
     """
 
     partition: str
@@ -74,18 +68,11 @@ class Difference:
 class Timeline:
     """Clocks of both executions of a kernel file.
 
-    Attributes
-    ----------
-    file : str
-        The kernel file.
-    device : str
-        The GPU.
-    places : tuple of Place
-        Where clocks are read.
-    gpu, simulated : tuple of dict
-        For each place the cycle, by round.
-    without : float, optional
-        Cycles of a simulated round without reads of the clock.
+    `file`: the kernel file.
+    `device`: the GPU.
+    `places`: where clocks are read.
+    `gpu`, `simulated`: for each place the cycle, by round.
+    `without`: cycles of a simulated round without reads of the clock.
     """
 
     file: str
@@ -144,20 +131,12 @@ def timeline(
 ) -> Timeline:
     """Execute a kernel file with clocks, on a GPU and simulated.
 
-    Parameters
-    ----------
-    path : Path
-        The kernel file.
-    given : mapping, optional
-        Arguments of the file's ``make_arguments`` that replace its own on the GPU, by name.
-    arguments : Path, optional
-        Another file, whose ``make_arguments`` is used there.
-    on_gpu : callable, optional
-        Executes a file with clocks, as `read_clocks` does.
-    compiler : callable, optional
-        Compiles a file for an architecture.
-    report : callable, optional
-        Receives a message for each step.
+    `path`: the kernel file.
+    `given`: arguments of the file's ``make_arguments`` that replace its own on the GPU, by name.
+    `arguments`: another file, whose ``make_arguments`` is used there.
+    `on_gpu`: executes a file with clocks, as `read_clocks` does.
+    `compiler`: compiles a file for an architecture.
+    `report`: receives a message for each step.
 
     Raises
     ------
@@ -245,8 +224,7 @@ def print_timeline(found: Timeline) -> None:
         Column("partition"),
         Column("line", form=str),
         Column("what"),
-        Column("GPU", "cycles", "{:,.0f}".format),
-        Column("simulated", "cycles", "{:,.0f}".format),
+        *(Column(name, "cycles", "{:,.0f}".format) for name in ("GPU", "simulated")),
         Column("more", form="{:+,.0f}".format),
     ]
     rows = [

@@ -165,7 +165,7 @@ class _Extraction:
         return [d for d in delays if d.producer not in self.addresses or d.consumer not in loads]
 
     def _operation(self, node: Node) -> Operation:
-        kind = _kind(node)
+        kind = _kind(node.op_kind)
         tile = self.tiles[node.id]
         return Operation(
             name=self.names[node.id],
@@ -257,7 +257,7 @@ class _Extraction:
         operands = self._op(node).operands
         roots = {root.op for o in operands if (root := self.graphs.root(o)) is not None}
         adds = len(operands) <= USE_ACCUMULATOR or operands[USE_ACCUMULATOR].const not in (0, False)
-        adds = adds and _kind(node).startswith("mma")
+        adds = adds and _kind(node.op_kind).startswith("mma")
         return {name for name in roots if name and (adds or name != self._written(node))}
 
     def _invariants(self) -> Iterator[Invariant]:
@@ -285,12 +285,11 @@ class _Extraction:
 
 def operation_name(op_kind: str, number: int) -> str:
     """Return the name of the operation that a node becomes."""
-    kind = KINDS.get(op_kind, op_kind.removeprefix("ttng."))
-    return f"{kind.rsplit('.', 1)[-1]}.{number}"
+    return f"{_kind(op_kind).rsplit('.', 1)[-1]}.{number}"
 
 
-def _kind(node: Node) -> str:
-    return KINDS.get(node.op_kind, node.op_kind.removeprefix("ttng."))
+def _kind(op_kind: str) -> str:
+    return KINDS.get(op_kind, op_kind.removeprefix("ttng."))
 
 
 def _is_load(node: Node) -> bool:

@@ -197,7 +197,9 @@ class _Reading:
         found = {node.id: node.warp_group for node in self.nodes.values() if node.warp_group >= 0}
         shared = [node for node in self.nodes.values() if node.warp_group < 0]
         for node in sorted(shared, key=self._cycle, reverse=True):
-            readers = [self.nodes[name] for name in self._waiting(node)] or self._readers(node)
+            name = operation_name(node.op_kind, node.id)
+            waiting = [d for d in self.loop.dependences if d.producer == name and not d.distance]
+            readers = [self.nodes[d.consumer] for d in waiting] or self._readers(node)
             known = [reader for reader in readers if reader.id in found]
             first = min(known, key=self._cycle, default=None)
             found[node.id] = self.entry.warp_groups[0].id if first is None else found[first.id]
@@ -205,10 +207,6 @@ class _Reading:
 
     def _cycle(self, node: ScheduledNode) -> tuple[int, int]:
         return node.schedule.cycle, node.id
-
-    def _waiting(self, node: ScheduledNode) -> list[str]:
-        name = operation_name(node.op_kind, node.id)
-        return [d.consumer for d in self.loop.dependences if d.producer == name and not d.distance]
 
     def _readers(self, node: ScheduledNode) -> list[ScheduledNode]:
         ends = {e.dst for e in self.edges if e.src == node.id and not e.distance}

@@ -270,7 +270,8 @@ class _Pipeline:
     def _matched(self) -> dict[int, int]:
         """Return the statement that stands at each place of the round."""
         same = defaultdict[tuple[str, str | None, str | None], list[int]](list)
-        for position in sorted(range(len(self.written)), key=self._place):
+        clusters = [integer(statement, "sched.cluster") or 0 for statement in self.written]
+        for position in sorted(range(len(clusters)), key=clusters.__getitem__):
             same[_identity(self.written[position])].append(position)
         found: dict[int, int] = {}
         for at, operation in self._in_round():
@@ -279,9 +280,6 @@ class _Pipeline:
                 last = len(positions) == 1 and name_of(operation) == HOPPER_PRODUCT
                 found[at] = positions[0] if last else positions.pop(0)
         return found
-
-    def _place(self, position: int) -> tuple[int, int]:
-        return integer(self.written[position], "sched.cluster") or 0, position
 
     def _in_round(
         self, names: Sequence[str] | Mapping[str, str] = ()
@@ -302,7 +300,8 @@ class _Pipeline:
         raise AssertionError  # a pipelined loop has something that is pipelined
 
     def _slots(self, copy: Operation) -> int:
-        ring = next(v for v in copy.operands if _is_memory(v) and not _is_barrier(v))
+        memory = (v for v in copy.operands if str(v.type).startswith("!ttg.memdesc<"))
+        ring = next(v for v in memory if not _is_barrier(v))
         found = SLOTS.match(str(_indexed(ring).type)) if _indexed(ring) is not ring else None
         return int(found[1]) if found else 1
 
@@ -357,15 +356,10 @@ class _Pipeline:
                 ring = _indexed(barrier)
                 found = [place for place, value, _ in waits if _indexed(value) is ring]
                 # It stands before the first use, in its stage.
-                rounds = self._first_use(statement) - self._stage(statement)
+                uses = [use.operation for r in self.written[statement].results for use in r.uses]
+                first_use = min(integer(use, "sched.stage") or 0 for use in uses)
+                rounds = first_use - (integer(self.written[statement], "sched.stage") or 0)
                 yield from (_Wait(statement, rounds, place) for place in found[:1])
-
-    def _stage(self, statement: int) -> int:
-        return integer(self.written[statement], "sched.stage") or 0
-
-    def _first_use(self, statement: int) -> int:
-        uses = [use.operation for r in self.written[statement].results for use in r.uses]
-        return min(integer(use, "sched.stage") or 0 for use in uses)
 
     def _carried(self, value: SSAValue) -> tuple[SSAValue, int]:
         """Return what a value is, and how many rounds ago it was made."""
@@ -376,10 +370,6 @@ class _Pipeline:
             if rounds > len(self.block.args):
                 break
         return value, rounds
-
-
-def _is_memory(value: SSAValue) -> bool:
-    return str(value.type).startswith("!ttg.memdesc<")
 
 
 def _is_barrier(value: SSAValue) -> bool:

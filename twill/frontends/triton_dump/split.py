@@ -54,12 +54,9 @@ STRUCTURAL = ("builtin.", "scf.", "cf.", "tt.func", "tt.return")  # how names of
 class Split:
     """Parts of a kernel's tiles.
 
-    Attributes
-    ----------
-    factor : int
-        How many.
-    along : str, optional
-        A product and a dimension of its result, such as ``s:0``; the first possible without it.
+    `factor`: how many.
+    `along`: a product and a dimension of its result, such as ``s:0``; the first possible without
+    it.
     """
 
     factor: int

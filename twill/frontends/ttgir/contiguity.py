@@ -139,7 +139,7 @@ def _remainder(a: Fact, b: Fact) -> Fact:
     )
 
 
-def _compared(a: Fact, b: Fact, predicate: int | None) -> Fact:
+def _compared(a: Fact, b: Fact, predicate: int | None = None) -> Fact:
     same = _each(math.gcd, a.constancy, b.constancy)
     if predicate in FIRST_REACHES:
         same = _each(max, same, _each(math.gcd, _blocks(a, b), b.constancy))
@@ -148,17 +148,13 @@ def _compared(a: Fact, b: Fact, predicate: int | None) -> Fact:
     return replace(_unknown(a.rank), constancy=same)
 
 
-def _both(a: Fact, b: Fact) -> Fact:
-    return replace(_unknown(a.rank), constancy=_each(math.gcd, a.constancy, b.constancy))
-
-
 ARITHMETIC: dict[str, Callable[[Fact, Fact], Fact]] = {
     "arith.addi": _sum,
     "arith.subi": _difference,
     "arith.muli": _product,
     **dict.fromkeys(("arith.divsi", "arith.divui"), _quotient),
     **dict.fromkeys(("arith.remsi", "arith.remui"), _remainder),
-    **dict.fromkeys(("arith.andi", "arith.ori"), _both),
+    **dict.fromkeys(("arith.andi", "arith.ori"), _compared),
 }
 RENAMED = ("arith.extsi", "arith.extui", "arith.trunci", "ttg.convert_layout", "tt.bitcast")
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from twill.base.errors import InputError, short
 from twill.frontends.shared import refused
 from twill.frontends.ttgir.draft import Axes
-from twill.frontends.ttgir.joining import following, join
+from twill.frontends.ttgir.joining import following, integer_of, join
 from twill.frontends.ttgir.kinds import VIEWS, is_later, is_selection, kind_of
 from twill.frontends.ttgir.reader import Dump, has_body, integer, integers, name_of, string, uses
 
@@ -246,10 +246,7 @@ def _rotating(graph: BodyGraph) -> set[SSAValue]:
 
 def steady_flag(graph: BodyGraph, value: SSAValue) -> bool | None:
     """Return what an i1 is in every iteration but the first ones, None if that is not constant."""
-    owner = graph.before_arguments(value)[0].owner
-    if not isinstance(owner, Operation) or name_of(owner) != "arith.constant":
-        return None
-    number = integer(owner, "value")
+    number = integer_of(graph.before_arguments(value)[0])
     return None if number is None else number != 0
 
 

@@ -256,12 +256,8 @@ def exchanged_bytes(after: Iterable[Operation], type_of: Callable[[SSAValue], Ty
     Triton takes one for each change of the layout, at most as large as the tile; it takes one after
     the other. Stores by TMA exchange nothing.
 
-    Parameters
-    ----------
-    after : iterable of Operation
-        The statements after the loop.
-    type_of : callable
-        The type of a value.
+    `after`: the statements after the loop.
+    `type_of`: the type of a value.
     """
     found = [0]
     for store in (inner for s in after for inner in s.walk() if name_of(inner) in POINTER_STORES):

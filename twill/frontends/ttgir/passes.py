@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from twill.artifacts.loop import Tile
+from twill.base.graphs import reached
 from twill.frontends.shared import NEGATED
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 
@@ -386,8 +387,5 @@ def order_in_place(draft: Draft) -> None:
 
 def _reaches(draft: Draft, start: float, goal: float) -> bool:
     """Whether `goal` follows `start` within one iteration."""
-    seen, found = set[float](), {start}
-    while found - seen:
-        latest, seen = found - seen, found
-        found = seen | {f.consumer for f in draft.flows if not f.distance and f.producer in latest}
-    return goal in found
+    now = [flow for flow in draft.flows if not flow.distance]
+    return goal in reached([start], lambda key: [f.consumer for f in now if f.producer == key])

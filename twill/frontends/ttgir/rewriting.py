@@ -71,22 +71,25 @@ def _masked(condition: Operation) -> None:
         mask = flag
         if isinstance(pointer.type, TensorType):
             kind = TensorType(i1, pointer.type.get_shape(), pointer.type.encoding)
-            mask = _added("tt.splat", [flag], kind, operation)
+            mask = _add("tt.splat", [flag], [kind], operation).results[0]
         if masks:
-            mask = _added("arith.andi", [*masks, mask], mask.type, operation)
+            mask = _add("arith.andi", [*masks, mask], [mask.type], operation).results[0]
         operation.operands = [pointer, value, mask]
     block.erase_op(condition)
 
 
-def _added(name: str, operands: Sequence[SSAValue], kind: Attribute, before: Operation) -> SSAValue:
+def _add(
+    name: str, operands: Sequence[SSAValue], kinds: Sequence[Attribute], before: Operation
+) -> Operation:
+    """Add an operation before another one, with its place."""
     where = string(before, "sched.location")
     attributes = {"sched.location": StringAttr(where)} if where else {}
     made = UnregisteredOp.with_name(name).create(
-        operands=operands, result_types=[kind], attributes=attributes
+        operands=operands, result_types=kinds, attributes=attributes
     )
     assert before.parent is not None
     before.parent.insert_op_before(made, before)
-    return made.results[0]
+    return made
 
 
 def _halve(split: Operation) -> None:
@@ -112,7 +115,7 @@ def _continued(first: Block) -> bool:
     rest = end.successors[leaving.index(False)] if sum(leaving) == 1 else None
     if rest is None or len(rest.predecessors()) != 1:
         return False
-    _mark(end, LEAVES if leaving[0] else STAYS)
+    _add(LEAVES if leaving[0] else STAYS, end.operands[:1], [], end)
     first.erase_op(end)
     for operation in list(rest.ops):
         first.add_op(rest.detach_op(operation))
@@ -129,7 +132,7 @@ def _unwrapped(first: Block) -> bool:
     inside = [name_of(operation) for operation in then.walk()]
     if "scf.for" not in inside or any(len(block.ops) > 1 for r in others for block in r.blocks):
         return False
-    _mark(last, STAYS)
+    _add(STAYS, last.operands[:1], [], last)
     for operation in list(then.block.ops)[:-1]:
         first.insert_op_before(then.block.detach_op(operation), last)
     first.detach_op(last)
@@ -139,15 +142,3 @@ def _unwrapped(first: Block) -> bool:
 def _returns(block: Block) -> bool:
     """Return whether all that a block does is to return."""
     return [name_of(operation) in RETURNS for operation in block.ops] == [True]
-
-
-def _mark(condition: Operation, name: str) -> None:
-    """Put a mark before a branch, or a condition around statements."""
-    where = string(condition, "sched.location")
-    attributes = {"sched.location": StringAttr(where)} if where else {}
-    mark = UnregisteredOp.with_name(name).create(
-        operands=[condition.operands[0]], attributes=attributes
-    )
-    block = condition.parent
-    assert block is not None
-    block.insert_op_before(mark, condition)

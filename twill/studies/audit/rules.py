@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.resources
 import json
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from twill.artifacts.base import packaged_text
 from twill.artifacts.costs import Rule, names_in, parsed, variables
 from twill.artifacts.loop import Loop, Operation, Tile
-from twill.artifacts.machine import Machine
+from twill.artifacts.machine import FOLDER, Machine, citations
 from twill.base.errors import InputError
 from twill.base.files import read_bytes
 from twill.frontends import load_loop, packaged_loops
 from twill.frontends.ttgir.kinds import SAID
 from twill.problem.costs import static_cost
-
-FILES = (".toml", ".json")
 
 
 @dataclass(frozen=True)
@@ -105,10 +103,8 @@ def _packaged() -> dict[str, Loop]:
 
 
 def _document(name: str) -> dict[str, Any]:
-    if name.endswith(FILES):
-        text = read_bytes(name)
-    else:
-        text = importlib.resources.files("twill.machines").joinpath(f"{name}.toml").read_bytes()
+    is_file = name.endswith((".toml", ".json"))
+    text = read_bytes(name) if is_file else packaged_text("machine", FOLDER, name, ".toml")
     found: dict[str, Any] = (
         json.loads(text) if name.endswith(".json") else tomllib.loads(text.decode())
     )
@@ -293,20 +289,6 @@ def hidden_names(subject: Subject) -> Iterator[Finding]:
 
 
 NOTHING = frozenset({"", "?", "-", "none", "unknown", "guess", "tbd", "n/a"})
-
-
-def citations(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path and text of every ``source`` in a document."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            where = f"{path}.{key}" if path else str(key)
-            if key == "source" and isinstance(inner, str):
-                yield where, inner
-            else:
-                yield from citations(inner, where)
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            yield from citations(inner, f"{path}[{index}]")
 
 
 def unused_sources(subject: Subject) -> Iterator[Finding]:

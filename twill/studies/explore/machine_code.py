@@ -19,7 +19,6 @@ from twill.base.names import elided
 from twill.base.tables import Column, Table
 from twill.compiled import architecture_of, compile_file
 from twill.compiled.cubin import Cubin
-from twill.sim.machine_code import Prediction
 from twill.sim.machine_code.show import prediction_words, waits_table
 from twill.sim.machine_code.trace import Recording, recorded
 from twill.studies.explore.page import Panel, Section
@@ -55,7 +54,9 @@ def kernel_section(
     if judged.prediction is None:
         raise InputError(f"not executed: {judged.unpredicted}", file=str(place))
     kernel = kernel_of(compiled(place, architecture), text)
-    found = _middle(recorded(kernel, instruction_costs(machine)), judged.prediction)
+    whole, prediction = recorded(kernel, instruction_costs(machine)), judged.prediction
+    interval = prediction.interval_cycles or prediction.highest_cycles
+    found = whole.within(whole.end / 2, whole.end / 2 + SHOWN * interval)
     lines = _Lines(found, place.name, text)
     said = f"{SHOWN} iterations of one scheduler; grey is waiting of {SHORT:g} cycles or more"
     return Section(
@@ -70,12 +71,6 @@ def kernel_section(
         operations=lines.facts(),
         provenance={"twill": twill.__version__, "costs": judged.prediction.origin},
     )
-
-
-def _middle(found: Recording, prediction: Prediction) -> Recording:
-    """Return some iterations in the middle of an execution."""
-    interval = prediction.interval_cycles or prediction.highest_cycles
-    return found.within(found.end / 2, found.end / 2 + SHOWN * interval)
 
 
 def _findings(judged: Judged) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 import twill
@@ -29,14 +30,10 @@ from twill.studies.explore.clocks import clocks_section, is_trace
 from twill.studies.explore.graph import graph
 from twill.studies.explore.machine_code import kernel_section
 from twill.studies.explore.page import Panel, Section
-from twill.studies.explore.pictures import (
-    View,
-    look_of,
-    occupied,
-    reservations,
-    timeline,
-)
+from twill.studies.explore.pictures import View, look_of, occupied, reservations, timeline
 from twill.studies.explore.steady import INTERVALS, Steady, steady
+
+DIFFERENCE = [Column("topic"), Column("what"), Column("first"), Column("second")]
 
 
 def sections(
@@ -94,7 +91,10 @@ def _of_schedules(named: dict[str, Schedule], report: Report, source: Path | Non
         title=" and ".join(f"{one.name} on {one.schedule.machine.name}" for one in ran),
         summary=[words for one in ran for words in _told_of(one)],
         tables=[
-            (f"What differs between {first} and {other}", _differences(pair))
+            (
+                f"What differs between {first} and {other}",
+                Table(DIFFERENCE, [astuple(difference) for difference in pair.differences]),
+            )
             for pair, other in zip(pairs, others, strict=True)
         ],
         panels=sorted(panels, key=lambda panel: order.index(panel.title)),
@@ -146,17 +146,13 @@ def _provenance(schedule: Schedule) -> Iterator[tuple[str, str]]:
         yield f"solver {name}, not checked", version
 
 
-def _differences(pair: Pair) -> Table:
-    columns = [Column("topic"), Column("what"), Column("first"), Column("second")]
-    return Table(columns, [(d.topic, d.what, d.first, d.second) for d in pair.differences])
-
-
 def _panels(view: View, source: Path | None) -> Iterator[Panel]:
     """Yield all views of a schedule, as far as it has what they show."""
     one, schedule = view.found, view.schedule
     if one.result is not None:
         registers, memories = occupied(view)
-        yield _timeline(view)
+        said = "simulated, nominal load latency; [n] is the iteration; grey is waiting"
+        yield Panel("Timeline", "bars", timeline(view), said)
         if registers.bars:
             said = "registers per thread, of a group's first warp"
             yield Panel("Registers", "bars", registers, said)
@@ -164,7 +160,9 @@ def _panels(view: View, source: Path | None) -> Iterator[Panel]:
             yield Panel(
                 "Memory map", "bars", memories, "addresses from below; [n] is the iteration"
             )
-    yield from _reservations(view)
+    with contextlib.suppress(InputError):  # without static times there is none
+        table = reservations(placed(schedule), view.looks)
+        yield Panel("Reservation table", "bars", table, "static, modulo the interval")
     yield Panel("Dependences", "graph", graph(schedule, view.looks), "dashed: carried, [distance]")
     if schedule.programs:
         yield Panel("Program", "code", code(schedule))
@@ -182,18 +180,6 @@ def _panels(view: View, source: Path | None) -> Iterator[Panel]:
         yield Panel("Stalls", "table", stalls_table(profile), "cycles of the groups' first warps")
         if profile.critical is not None and profile.critical.steps:
             yield Panel("What sets the pace", "table", pace_table(profile.critical))
-
-
-def _timeline(view: View) -> Panel:
-    said = "simulated, nominal load latency; [n] is the iteration; grey is waiting"
-    return Panel("Timeline", "bars", timeline(view), said)
-
-
-def _reservations(view: View) -> Iterator[Panel]:
-    """Yield the modular reservation table; nothing without static times."""
-    with contextlib.suppress(InputError):
-        shown = reservations(placed(view.schedule), view.looks)
-        yield Panel("Reservation table", "bars", shown, "static, modulo the interval")
 
 
 def _roles(view: View) -> Panel:

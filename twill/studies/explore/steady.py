@@ -8,21 +8,17 @@ from twill.artifacts.schedule import Schedule
 from twill.base.errors import TwillError
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
+from twill.sim.show.printed import SMALL
 from twill.sim.show.timeline import window
 
 ITERATIONS = 32
 INTERVALS = 4  # of the steady state that are shown: enough to zoom into
-# What a warp group's cycles go to, in words.
+# What the cycles of a warp group that does not issue go to, in words.
 CAUSES = {
-    "issue": "issuing",
     "barrier": "waiting at barriers",
     "completion": "waiting for results",
-    "synchronisation": "waits and arrives themselves",
-    "scoreboard": "operands in registers",
-    "pipe": "busy pipes",
-    "issue slot": "taken issue slots",
     "queue": "full queues",
-    "idle": "idle",
+    **SMALL,
 }
 
 

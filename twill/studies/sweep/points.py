@@ -111,7 +111,7 @@ def axes(sweep: Sweep) -> dict[str, tuple[Scalar, ...]]:
         least = min((v for v in found[name] if not isinstance(v, str)), default=0)
         if least < known.least:
             raise InputError(f"no value below {known.least}", path=f"axes.{name}")
-    _check_count(math.prod(len(several) for several in found.values()))
+    _check_count(math.prod(map(len, found.values())))
     for pair, what in SAME.items():
         if set(pair) <= set(found):
             raise InputError(f"{' and '.join(pair)} both say {what}: keep one", path="axes")
@@ -171,7 +171,7 @@ def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
         If there are more than a million.
     """
     every = axes(sweep)
-    _check_count(len(found) * math.prod(len(v) for v in every.values()))
+    _check_count(len(found) * math.prod(map(len, every.values())))
     grid = [dict(zip(every, point, strict=True)) for point in itertools.product(*every.values())]
     common = sweep.model_copy(update={"items": (), "machines": (), "axes": {}})
     made: list[Task] = []

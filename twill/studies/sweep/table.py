@@ -150,7 +150,8 @@ def _draw(axes: Axes, sweep: Sweep, mine: pd.DataFrame, axis: str, measure: str)
     telling = [name for name in others if varies(mine, name)]
     groups = list(mine.groupby(telling, sort=False, dropna=False)) if telling else [((), mine)]
     ran = [(key, found) for key, line in groups if not (found := line[line[measure].notna()]).empty]
-    place = _places(mine, axis)
+    texts = [*dict.fromkeys(mine[axis])]
+    place: Callable[[Any], float] = texts.index if _is_text(axis) else float
     for number, (key, line) in enumerate(ran[:MOST_LINES]):
         ordered = line if _is_text(axis) else line.sort_values(axis)
         fits = bool(ordered["fits"].fillna(value=True).all())
@@ -171,13 +172,6 @@ def _draw(axes: Axes, sweep: Sweep, mine: pd.DataFrame, axis: str, measure: str)
 def _is_text(axis: str) -> bool:
     """Return whether a parameter's values are texts; the number of a point is none."""
     return axis != "point" and parameter(axis).kind == "text"
-
-
-def _places(mine: pd.DataFrame, axis: str) -> Callable[[Any], float]:
-    """Return where values stand along an axis: texts one after the other."""
-    if not _is_text(axis):
-        return float
-    return [*dict.fromkeys(mine[axis])].index
 
 
 def _label(names: Sequence[str], key: Any) -> str:

@@ -170,22 +170,12 @@ def _times(question: Question, schedule: Schedule) -> dict[str, object]:
     if interval is None:
         raise RefusedError("its programs have no steady state")
     whole = WholeKernel(schedule, conditions, persistent=question.persistent, interval=interval)
-    problems = question.problems(schedule.loop)
-    found = [(problem, whole.time(problem)) for problem in problems]
-    taken = sum(time.microseconds for _, time in found)
-    times = tuple(
-        Time(
-            sizes=problem.sizes,
-            tiles_per_multiprocessor=time.tiles_per_multiprocessor,
-            iterations=time.iterations,
-            microseconds=time.microseconds,
-            tflops=time.tflops,
-        )
-        for problem, time in found
-    )
+    problems, kept = question.problems(schedule.loop), set(Time.model_fields)
+    found = [whole.time(problem) for problem in problems]
+    taken = sum(time.microseconds for time in found)
     return {
         "interval_cycles": interval,
         "microseconds": taken,
         "tflops": sum(problem.flop for problem in problems) / taken / 1e6,
-        "times": times,
+        "times": tuple(Time(**time.model_dump(include=kept)) for time in found),
     }
