@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import random
@@ -367,6 +368,7 @@ class FakeDoor(ModuleType):
 
 @pytest.fixture
 def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    importlib.import_module("twill.frontends.triton_dump.split")  # commands read options with it
     monkeypatch.setitem(sys.modules, "twill.frontends.triton_dump", FakeDoor("door"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
