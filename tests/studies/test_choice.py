@@ -38,7 +38,6 @@ from twill.studies.choice import (
     GPU,
     SIMULATED,
     Polishing,
-    _without_implied,
     chosen,
     compiled_best,
     fastest_on_gpu,
@@ -600,13 +599,13 @@ def test_a_defect_of_the_simulator_leaves_the_compiled_kernel(
 
 
 @pytest.mark.parametrize(
-    ("tries", "saves", "begin", "made", "compiled"),
+    ("tries", "saves", "begin", "barriers", "compiled"),
     [
-        (32, 10, 1300, 3, None),  # until no change is left
-        (5, 10, 1300, 2, 5),
-        (4, -10, 1300, 0, 4),
-        (32, 10, 1024, 0, 0),  # the bound
-        (0, 10, 1300, 0, 0),
+        (32, 10, 1300, 2, None),  # until no change is left
+        (1, 10, 1300, 4, 2),  # three are implied; then a and b share one
+        (4, -10, 1300, 8, None),
+        (32, 10, 1024, 8, 0),  # the bound
+        (0, 10, 1300, 8, 0),
     ],
 )
 def test_barriers_are_left_out_for_as_long_as_that_saves_cycles(
@@ -616,7 +615,7 @@ def test_barriers_are_left_out_for_as_long_as_that_saves_cycles(
     tries: int,
     saves: int,
     begin: int,
-    made: int,
+    barriers: int,
     compiled: int | None,
 ) -> None:
     first, asked = len(given.barriers), list[str]()
@@ -631,19 +630,20 @@ def test_barriers_are_left_out_for_as_long_as_that_saves_cycles(
 
     best = trial(given)
     asked.clear()
-    found = [*with_fewer_barriers(best, tries, compiles, (Conditions(),), Deadline())]
-    assert len(found) == made
+    assert not [*with_fewer_barriers([best], tries, compiles, (Conditions(),), Deadline(0.0))]
+    found = [[best], *with_fewer_barriers([best], tries, compiles, (Conditions(),), Deadline())]
     assert compiled in (None, len(asked))
-    assert not [*with_fewer_barriers(best, tries, compiles, (Conditions(),), Deadline(0.0))]
-    for before, after in pairwise([best, *found]):
-        assert after.worth[:-1] <= before.worth[:-1]
-        assert verify(after.schedule).valid
-        assert after.schedule.promise is not None
+    assert len(found[-1][0].schedule.barriers) == barriers
+    for before, after in pairwise(found):
+        assert len(after) == len(before) + 1
+        assert after[0].worth[:-1] <= before[0].worth[:-1]
+        assert verify(after[0].schedule).valid
+        assert after[0].schedule.promise is not None
         assert given.promise is not None
-        assert after.schedule.promise.simulations == given.promise.simulations
+        assert after[0].schedule.promise.simulations == given.promise.simulations
 
 
-def test_barriers_that_others_imply_are_left_out_of_every_program(given: twill.Schedule) -> None:
+def test_barriers_that_others_imply_are_left_out(given: twill.Schedule) -> None:
     fewer = without_implied(given, (Conditions(),))
     assert fewer is not None
     gone = {one.name for one in given.barriers} - {one.name for one in fewer.barriers}
@@ -651,6 +651,3 @@ def test_barriers_that_others_imply_are_left_out_of_every_program(given: twill.S
     assert verify(fewer).valid
     assert check(fewer, values=True).right
     assert without_implied(fewer, (Conditions(),)) is None
-    how = Polishing(20, 0, (Conditions(),), 1, different=3)
-    found = _without_implied(Polished(given, given, None, "", different=(fewer,)), how)
-    assert [len(one.barriers) for one in (found.schedule, *found.different)] == [8, 5, 5]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from twill.artifacts.schedule import Schedule
 from twill.base.console import Report, silent
 from twill.base.deadline import Deadline
+from twill.base.executors import local
 from twill.base.formats import plural
 from twill.polish import Judge, fewer_barriers, optional, program_key, promised, without
 from twill.sim.engine import Conditions
@@ -38,51 +40,72 @@ def without_implied(schedule: Schedule, conditions: Sequence[Conditions]) -> Sch
 
 
 def with_fewer_barriers(
-    best: Trial,
+    trials: list[Trial],
     tries: int,
     compiled: Compile,
     conditions: Sequence[Conditions],
     clock: Deadline,
+    *,
+    jobs: int = 1,
     report: Report = silent,
-) -> Iterator[Trial]:
-    """Yield better and better programs that differ in their barriers.
+) -> Iterator[list[Trial]]:
+    """Yield the programs, the best first, as often as one with fewer barriers is compiled.
 
-    The best of `AT_ONCE` changes is made if the machine code takes no more cycles with it.
-    The simulated SM checks each program for races first; see `fewer_barriers`. A program that takes
-    no more than the bound is not changed.
+    Each program is compiled without the barriers that others imply. Then the best of `AT_ONCE`
+    changes to the best program is made if the machine code takes no more cycles with it. The
+    simulated SM checks each program for races first; see `fewer_barriers`. A program that takes no
+    more than the bound is not changed.
 
     Parameters
     ----------
-    best : Trial
-        The program to begin with.
+    trials : list of Trial
+        The programs, the best first.
     tries : int
-        Programs to compile, at most.
+        Changed programs to compile, at most.
     compiled : callable
         Compiles programs and executes their machine code.
     conditions : sequence of Conditions
         Conditions of the promise.
     clock : Deadline
         No further program is compiled once it is late.
+    jobs : int
+        Processes that check programs at a time.
     report : callable, optional
         Receives a message for each change that is made.
     """
-    changes, promise = _Changes(), best.schedule.promise
+    promise = trials[0].schedule.promise
     bound = None if promise is None else promise.bound
     least = 0.0 if bound is None else bound.cycles
-    while tries > 0 and not clock.late and (best.code_cycles or 0.0) > least:
+
+    def worthwhile() -> bool:
+        return not clock.late and (trials[0].code_cycles or 0.0) > least
+
+    if not (tries and worthwhile()):
+        return
+    fewer = partial(without_implied, conditions=conditions)
+    with local(jobs) as pool:
+        found = (map if pool is None else pool.map)(fewer, [one.schedule for one in trials])
+        programs = [one for one in found if one is not None]
+    if programs:
+        report(f"{plural(len(programs), 'program')} without barriers that others imply")
+        trials = sorted([*trials, *compiled(programs)], key=lambda one: one.worth)
+        yield trials
+    changes = _Changes()
+    while tries > 0 and worthwhile():
+        best = trials[0]
         programs = changes.of(best.schedule, min(tries, AT_ONCE))
         if not programs:
             return
         tries -= len(programs)
-        found = compiled(programs)[0]
-        if found.worth[:-1] > best.worth[:-1]:
+        better = compiled(programs)[0]
+        if better.worth[:-1] > best.worth[:-1]:
             continue
-        schedule = promised(found.schedule, conditions, like=best.schedule)
+        schedule = promised(better.schedule, conditions, like=best.schedule)
         if schedule is not None:
-            best = replace(found, schedule=schedule)
+            trials = [replace(better, schedule=schedule), *trials]
             barriers = plural(len(schedule.barriers), "barrier")
-            report(f"{best.code_cycles:,.0f} cycles with {barriers}")
-            yield best
+            report(f"{better.code_cycles:,.0f} cycles with {barriers}")
+            yield trials
 
 
 class _Changes:

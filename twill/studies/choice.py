@@ -25,7 +25,7 @@ from twill.compiled.cubin import Cubin
 from twill.emit import emitted
 from twill.polish import Interrupted, Polished, polish, programs_of, promised
 from twill.sim.engine import UNMODELLED, Conditions
-from twill.studies.barriers import with_fewer_barriers, without_implied
+from twill.studies.barriers import with_fewer_barriers
 from twill.studies.depths import deepened
 from twill.studies.judged import Judged, judged_file
 from twill.studies.on_gpu import check_gpu, measured_in_rounds
@@ -134,7 +134,7 @@ def polished(
         )
 
     def both(begin: Sequence[Schedule]) -> Polished:
-        return _without_implied(_deepened(with_modelled(search, begin, how, clock), how), how)
+        return _deepened(with_modelled(search, begin, how, clock), how)
 
     if not how.different:
         return _deepened(search(given), how), []
@@ -144,10 +144,10 @@ def polished(
 
     found, trials = chosen(both, given, how.jobs, report, restart=how.restart)
     try:
-        changing = partial(with_fewer_barriers, compiled=compiled, clock=clock, report=report)
-        for best in trials[:1]:
-            for better in changing(best, how.changes, conditions=how.conditions):
-                found, trials = replace(found, schedule=better.promising), [better, *trials]
+        fewer = partial(with_fewer_barriers, jobs=how.jobs, report=report)
+        changed = fewer(trials, how.changes, compiled, how.conditions, clock) if trials else ()
+        for trials in changed:
+            found = replace(found, schedule=trials[0].promising)
         return fastest_on_gpu(found, trials, how.seed, report) if how.measures else (found, trials)
     except KeyboardInterrupt:
         raise Interrupted(found) from None
@@ -157,18 +157,6 @@ def _deepened(found: Polished, how: Polishing) -> Polished:
     """Let rings take the shared memory that is left."""
     different = tuple(deepened(program, how.conditions) for program in found.different)
     return replace(found, schedule=deepened(found.schedule, how.conditions), different=different)
-
-
-def _without_implied(found: Polished, how: Polishing) -> Polished:
-    """Add each program without the barriers that others imply."""
-    programs = (found.schedule, *found.different)
-    try:
-        with local(how.jobs) as pool:
-            called = map if pool is None else pool.map
-            fewer = [*called(partial(without_implied, conditions=how.conditions), programs)]
-    except KeyboardInterrupt:
-        raise Interrupted(found) from None
-    return replace(found, different=(*programs[1:], *(one for one in fewer if one is not None)))
 
 
 def with_modelled(
