@@ -148,7 +148,9 @@ def polished(
         changed = fewer(trials, how.changes, compiled, how.conditions, clock) if trials else ()
         for trials in changed:
             found = replace(found, schedule=trials[0].promising)
-        return fastest_on_gpu(found, trials, how.seed, report) if how.measures else (found, trials)
+        if not how.measures:
+            return found, trials
+        return fastest_on_gpu(found, trials[: 1 + how.different], how.seed, report)
     except KeyboardInterrupt:
         raise Interrupted(found) from None
 
