@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,6 +89,16 @@ def test_a_group_waits_at_the_first_place_and_arrives_at_the_last(product: Sched
         one.model_copy(update={"arrivals": 1}) if one is ring else one for one in merged.barriers
     )
     assert Judge.objection(merged.model_copy(update={"barriers": wrong}))
+
+
+@pytest.mark.parametrize("how", [{"kind": "named"}, {"transactions": True}])
+def test_barriers_of_other_kinds_are_not_merged(product: Schedule, how: dict[str, Any]) -> None:
+    other = tuple(
+        one.model_copy(update=how if one.name == "b.full" else {}) for one in product.barriers
+    )
+    merged = changed(product.model_copy(update={"barriers": other}))
+    assert "a0.empty a0.full a1.empty a1.full" in merged
+    assert not any("b.full" in what for what in merged)
 
 
 def test_awaits_that_only_an_arrival_needed_go_or_stay_for_another_reader() -> None:

@@ -165,14 +165,17 @@ class Awaits:
 
 
 def _merged(schedule: Schedule, *names: str) -> Schedule | None:
-    """Return a schedule with two barriers as one, None where they concern other iterations.
+    """Return a schedule with two barriers as one, None where that can not be.
 
+    They concern the same iterations, are not named, and count no bytes that an arrival announces.
     A group waits where it waited for the first of them, and arrives where it did at the last.
     """
     rings = [barrier for barrier in schedule.barriers if barrier.name in names]
     stems = [one.name.rpartition(".")[0] for one in rings]
     name = ".".join((*stems, names[0].rpartition(".")[2]))
     name = rings[0].name if len(name) > MOST_LABEL else name
+    if any(ring.kind or ring.transactions for ring in rings):
+        return None
     programs, arrivals = list[Program](), 0
     for program in schedule.programs:
         told = [one for one in program.body if isinstance(one, Arrive) and one.barrier in names]
