@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twill.polish.answer import Interrupted, Other, Polished
-from twill.polish.barriers import fewer_barriers, optional, without
+from twill.polish.barriers import fewer_barriers, optional_barriers, without_barriers
 from twill.polish.judge import Judge
 from twill.polish.polishing import DEFAULT_CONDITIONS, polish, promised
 from twill.polish.search import program_key
@@ -17,10 +17,10 @@ __all__ = [
     "Other",
     "Polished",
     "fewer_barriers",
-    "optional",
+    "optional_barriers",
     "polish",
     "program_key",
     "programs_of",
     "promised",
-    "without",
+    "without_barriers",
 ]

@@ -37,8 +37,8 @@ def fewer_barriers(schedule: Schedule) -> Iterator[Schedule]:
 
     Two are merged where one group signals both, with those that say that the slots are free.
     """
-    for names in optional(schedule):
-        yield from without(schedule, names)
+    for names in optional_barriers(schedule):
+        yield from without_barriers(schedule, names)
     signalling = _signalling(schedule)
     full = [barrier for barrier in schedule.barriers if barrier.name.endswith(_FULL)]
     for first, second in itertools.combinations(full, 2):
@@ -53,7 +53,7 @@ def fewer_barriers(schedule: Schedule) -> Iterator[Schedule]:
         yield merged
 
 
-def optional(schedule: Schedule) -> list[set[str]]:
+def optional_barriers(schedule: Schedule) -> list[set[str]]:
     """Return the barriers that can be left out, with those that go with them.
 
     No unit arrives at them by itself. Barriers of turns go together.
@@ -64,7 +64,7 @@ def optional(schedule: Schedule) -> list[set[str]]:
     return [*({name} for name in names if name not in turns), *([turns] if turns else ())]
 
 
-def without(schedule: Schedule, names: set[str]) -> Iterator[Schedule]:
+def without_barriers(schedule: Schedule, names: set[str]) -> Iterator[Schedule]:
     """Yield programs without some barriers, unchecked: with fewer awaits, and with all of them."""
     awaits = Awaits(schedule, names)
     few = [awaits.without(program) for program in schedule.programs]

@@ -12,7 +12,14 @@ from twill.base.console import Report, silent
 from twill.base.deadline import Deadline
 from twill.base.executors import local
 from twill.base.formats import plural
-from twill.polish import Judge, fewer_barriers, optional, program_key, promised, without
+from twill.polish import (
+    Judge,
+    fewer_barriers,
+    optional_barriers,
+    program_key,
+    promised,
+    without_barriers,
+)
 from twill.sim.engine import Conditions
 from twill.studies.trials import Trial
 
@@ -33,8 +40,8 @@ def without_implied(schedule: Schedule, conditions: Sequence[Conditions]) -> Sch
         Conditions of the promise, which is measured again.
     """
     found = schedule
-    for names in optional(schedule):
-        right = (one for one in without(found, names) if not Judge.objection(one))
+    for names in optional_barriers(schedule):
+        right = (one for one in without_barriers(found, names) if not Judge.objection(one))
         found = next(right, found)
     return None if found is schedule else promised(found, conditions, like=schedule)
 
