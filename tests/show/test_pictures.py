@@ -108,6 +108,17 @@ def test_the_timeline_shows_iterations_and_parts(
     assert {"prologue", "steady state", "epilogue"} <= set(said)
 
 
+def test_a_picture_has_no_more_stages_than_can_be_read(
+    paper_schedule: twill.Schedule, tmp_path: Path
+) -> None:
+    far = paper_schedule.initiation_interval or 1
+    first, *others = paper_schedule.placements
+    late = first.model_copy(update={"start": far * gantt.MOST_STAGES})
+    schedule = paper_schedule.model_copy(update={"placements": (late, *others)})
+    with pytest.raises(twill.InputError, match=r"at most 200 stages \(got 20\d\)"):
+        draw_timeline(schedule, str(tmp_path / "t.svg"))
+
+
 def test_roles_say_who_tells_whom(blackwell_schedule: twill.Schedule) -> None:
     text = roles_text(blackwell_schedule)
     assert max(len(line) for line in text.splitlines()) <= 80

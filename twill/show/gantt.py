@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
+from twill.base.errors import InputError
 from twill.base.figures import EDGE, legend, new_figure, save
 from twill.show import Looks, looks, unit_of_time
 from twill.show.placed import Bar, Placed, Track, lanes, placed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH, LANE, FRAME = 16.0, 0.34, 1.7  # inches: of the figure, of a lane, of what is around
 STEADY_INTERVALS = 2
+MOST_STAGES = 200  # of a picture that can still be read; packaged schedules have ten at most
 # Characters of a label that fit side by side over the whole width.
 CHARACTERS, KEY_CHARACTERS = 230, 190
 SHADE = "0.93"
@@ -30,9 +32,11 @@ def draw_timeline(schedule: Schedule, file: str) -> None:
     Raises
     ------
     InputError
-        If it was not solved, or the file cannot be written.
+        If it was not solved, has more than `MOST_STAGES`, or the file cannot be written.
     """
     found = placed(schedule)
+    if found.stages > MOST_STAGES:
+        raise InputError(f"a picture has at most {MOST_STAGES} stages (got {found.stages})")
     line = _Timeline(found, found.stages - 1 + STEADY_INTERVALS)
     title = f"{schedule.name} on {schedule.machine.name}: {line.iterations} iterations"
     with new_figure(WIDTH, FRAME + LANE * line.height) as figure:
