@@ -72,7 +72,7 @@ def test_figures_are_compared_that_may_be() -> None:
 def test_micro_benchmarks_compile(name: str, tmp_path: Path) -> None:
     """For sm_90a, and without products that ptxas serialises: they would measure something else.
 
-    Streams beside products with a factor in registers are serialised; no constant is from those.
+    In `sass_costs.cu` those with a factor in registers are, next to some streams.
     """
     command = ["nvcc", "-arch=sm_90a", "-std=c++17", "-O3", "-cubin", "-o"]
     done = subprocess.run(
