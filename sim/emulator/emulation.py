@@ -33,11 +33,16 @@ UNITS = {"bfloat16": 2.0**-7}
 class Difference:
     """How far an output is from its reference, relative to the reference's largest magnitude.
 
-    `output`: the argument.
-    `exact`: from the reference in float64; NaN where the output has NaN and the reference has not.
-    `alike`: from the reference in the kernel's own precision.
-    `limit_alike`: the largest that passes: `LARGEST_UNLIKE`, or a unit in the last place of the
-    output's type.
+    Attributes
+    ----------
+    output : str
+        The argument.
+    exact : float
+        From the reference in float64; NaN where the output has NaN and the reference has not.
+    alike : float
+        From the reference in the kernel's own precision.
+    limit_alike : float
+        The largest that passes: `LARGEST_UNLIKE`, or a unit in the last place of the output's type.
     """
 
     output: str
@@ -70,9 +75,14 @@ class Run:
 class Emulation:
     """The results of `emulate`.
 
-    `file`: the kernel file.
-    `runs`: for every trip count the run without a victim, then a run for each victim.
-    `host`: library of the tensors of arguments and references: ``PyTorch`` or its ``stand-in``.
+    Attributes
+    ----------
+    file : str
+        The kernel file.
+    runs : tuple of Run
+        For every trip count the run without a victim, then a run for each victim.
+    host : str
+        Library of the tensors of arguments and references: ``PyTorch`` or its ``stand-in``.
     """
 
     file: str

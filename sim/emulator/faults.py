@@ -29,10 +29,15 @@ class Place:
 class FaultError(TwillError):
     """A kernel that breaks a rule.
 
-    `kind`: ``race``, ``fence``, ``uninitialised``, ``barrier``, ``in flight``, ``deadlock``,
-    ``bounds``, ``shape`` or ``unwritten``.
-    `text`: the fault in words, with the name of the memory or barrier.
-    `place`: where it occurred; a deadlock has no place, and its text names every line.
+    Parameters
+    ----------
+    kind : str
+        ``race``, ``fence``, ``uninitialised``, ``barrier``, ``in flight``, ``deadlock``,
+        ``bounds``, ``shape`` or ``unwritten``.
+    text : str
+        The fault in words, with the name of the memory or barrier.
+    place : Place, optional
+        Where it occurred; a deadlock has no place, and its text names every line.
     """
 
     exit_status = 1

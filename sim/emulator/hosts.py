@@ -178,11 +178,17 @@ def stand_ins(
 ) -> Iterator[Session]:
     """Let kernel files be loaded and their kernels be launched.
 
-    `victim`: a partition or a kind of transfer or product, as in `Session.candidates`, that goes on
-    only when nothing else can.
-    `seed`: seed of the order in which everything else goes on.
-    `capability`: the compute capability that files find.
-    `real`: whether the host's tensors are those of PyTorch itself, which is imported then.
+    Parameters
+    ----------
+    victim : str, optional
+        A partition or a kind of transfer or product, as in `Session.candidates`, that goes on only
+        when nothing else can.
+    seed : int, optional
+        Seed of the order in which everything else goes on.
+    capability : tuple of int, optional
+        The compute capability that files find.
+    real : bool, optional
+        Whether the host's tensors are those of PyTorch itself, which is imported then.
 
     Yields
     ------

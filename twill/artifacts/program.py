@@ -231,6 +231,13 @@ def issues_of(instruction: Instruction) -> tuple[Issue, ...]:
     return tuple(part for part in singles(instruction) if isinstance(part, Issue))
 
 
+def arrivals_of(instruction: Instruction) -> tuple[str, ...]:
+    """Return the barriers at which an instruction, or the completion of its issues, arrives."""
+    if isinstance(instruction, Arrive):
+        return (instruction.barrier,)
+    return tuple(signal for part in issues_of(instruction) for signal in part.signals)
+
+
 def references(instruction: Instruction) -> Iterator[tuple[str, str, str]]:
     """Yield the key, the name, and what it is of, of all that an instruction refers to."""
     match instruction:

@@ -52,10 +52,15 @@ def compile_file(
 ) -> Cubin:
     """Compile the entry of a kernel file; the file is imported, so that what it does happens.
 
-    `path`: a Python file with ``SIGNATURE`` (Triton's type of each argument of the entry) and
-    ``KERNEL`` (its name).
-    `architecture`: 90 or 100.
-    `emitted`: whether ``twill emit`` wrote it, so that PyTorch is not needed when it is imported.
+    Parameters
+    ----------
+    path : path
+        A Python file with ``SIGNATURE`` (Triton's type of each argument of the entry) and
+        ``KERNEL`` (its name).
+    architecture : int
+        90 or 100.
+    emitted : bool
+        Whether ``twill emit`` wrote it, so that PyTorch is not needed when it is imported.
 
     Raises
     ------

@@ -83,12 +83,18 @@ class Finding:
 class Compiled:
     """A compiled kernel with the findings of its checks.
 
-    `kernel`, `architecture`, `warps`, `shared`, `tensor_columns`: as in
-    `twill.compiled.cubin.Cubin`.
-    `spills`: instructions that move registers to or from local memory outside steady loops.
-    `warnings`: warnings of ptxas.
-    `loops`: the steady loops.
-    `findings`: defects to mend; none in a kernel that is compiled as it is written.
+    Attributes
+    ----------
+    kernel, architecture, warps, shared, tensor_columns
+        As in `twill.compiled.cubin.Cubin`.
+    spills : int
+        Instructions that move registers to or from local memory outside steady loops.
+    warnings : tuple of str
+        Warnings of ptxas.
+    loops : tuple of CompiledLoop
+        The steady loops.
+    findings : tuple of Finding
+        Defects to mend; none in a kernel that is compiled as it is written.
     """
 
     kernel: str

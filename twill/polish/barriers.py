@@ -22,6 +22,7 @@ from twill.artifacts.program import (
     Issue,
     Program,
     Wait,
+    arrivals_of,
 )
 from twill.artifacts.schedule import Schedule
 from twill.base.names import MOST_LABEL
@@ -29,7 +30,6 @@ from twill.lower.fences import with_fences
 from twill.lower.pipeline import Signal
 
 _FULL, _EMPTY, _ISSUED = f".{Signal.FULL}", f".{Signal.EMPTY}", f".{Signal.ISSUED}"
-_Uses = Wait | Arrive
 
 
 def fewer_barriers(schedule: Schedule) -> Iterator[Schedule]:
@@ -78,23 +78,16 @@ def _signalling(schedule: Schedule) -> Mapping[str, Collection[str]]:
     """Return the groups that signal each barrier, themselves or by what they issue."""
     found = defaultdict[str, set[str]](set)
     for program in schedule.programs:
-        for barrier in _arrivals(program.body):
+        for barrier in itertools.chain.from_iterable(map(arrivals_of, program.body)):
             found[barrier].add(program.group)
-        for part in program.issues:
-            for barrier in part.signals:
-                found[barrier].add(program.group)
     return found
-
-
-def _arrivals(body: Sequence[Instruction]) -> list[str]:
-    return [one.barrier for one in body if isinstance(one, Arrive)]
 
 
 def _with(schedule: Schedule, programs: Sequence[Program], barriers: Sequence[Barrier]) -> Schedule:
     """Return a schedule with other programs, those of some barriers that they use, and fences."""
     bare = [_body(p, [one for one in p.body if not isinstance(one, Fence)]) for p in programs]
-    used = {one.barrier for p in bare for one in p.body if isinstance(one, _Uses)}
-    used |= {signal for p in bare for part in p.issues for signal in part.signals}
+    used = {one.barrier for p in bare for one in p.body if isinstance(one, Wait)}
+    used |= {barrier for p in bare for one in p.body for barrier in arrivals_of(one)}
     update = {
         "programs": tuple(bare),
         "barriers": tuple(one for one in barriers if one.name in used),
@@ -129,9 +122,11 @@ class Awaits:
         moved = list[tuple[Await, Await]]()
         for n, one in enumerate(program.body):
             if isinstance(one, Arrive) and one.barrier in self._barriers:
-                others = _arrivals(program.body[n + 1 : n + 2])  # need the same awaits
-                if keep or not self._barriers >= {*others}:
-                    continue
+                others = {
+                    one.barrier for one in program.body[n + 1 : n + 2] if isinstance(one, Arrive)
+                }
+                if keep or others - self._barriers:
+                    continue  # they need the same awaits
                 while body and isinstance(last := body[-1], Await | Fence):
                     if isinstance(last, Await):
                         later = self._implied_by(last, program.body[n:], issued)
@@ -198,7 +193,7 @@ def _merged(schedule: Schedule, *names: str) -> Schedule | None:
 
 def _renamed(one: Instruction, names: Collection[str], name: str) -> Instruction:
     """Return an instruction that uses a barrier instead of some others."""
-    if isinstance(one, _Uses) and one.barrier in names:
+    if isinstance(one, Wait | Arrive) and one.barrier in names:
         return one.model_copy(update={"barrier": name})
     if isinstance(one, Issue) and not {*names}.isdisjoint(one.signals):
         signals = dict.fromkeys(name if signal in names else signal for signal in one.signals)

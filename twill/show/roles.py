@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from twill.artifacts.program import Arrive, Await, Get, Instruction, Put, Wait, issues_of
+from twill.artifacts.program import Await, Get, Put, Wait, arrivals_of
 from twill.artifacts.schedule import Group, Schedule
 from twill.base.console import WIDTH
 from twill.base.formats import plural
@@ -81,7 +81,7 @@ def roles(schedule: Schedule) -> list[Role]:
     tells: Barriers = {}
     for group, body in bodies.items():
         waits[group] = dict.fromkeys(i.barrier for i in body if isinstance(i, Wait))
-        tells[group] = dict.fromkeys(name for i in body for name in _told(i))
+        tells[group] = dict.fromkeys(name for i in body for name in arrivals_of(i))
     barriers = {barrier.name: barrier for barrier in schedule.barriers}
     values = {operation.name for operation in schedule.loop.operations}
 
@@ -110,13 +110,6 @@ def roles(schedule: Schedule) -> list[Role]:
 def roles_data(schedule: Schedule) -> list[dict[str, Any]]:
     """Return the roles as plain data."""
     return [{**asdict(r), "group": r.group.model_dump(mode="json")} for r in roles(schedule)]
-
-
-def _told(instruction: Instruction) -> tuple[str, ...]:
-    """Return the barriers at which an instruction, or its completion, arrives."""
-    if isinstance(instruction, Arrive):
-        return (instruction.barrier,)
-    return tuple(name for part in issues_of(instruction) for name in part.signals)
 
 
 def _tasks(schedule: Schedule, group: Group) -> Iterator[Task]:
